@@ -1,0 +1,67 @@
+/*
+ * acf: the advanced controls file. May use util, space, ptx. Text, YAML, ASCII, made to be committed
+ * and read in a diff; applied whole or not at all; untrusted until checked.
+ */
+#ifndef ACF_ACF_H
+#define ACF_ACF_H
+
+#include "space/space.h"
+#include "util/strbuf.h"
+
+/* What a file is for, and what a compilation at hand is. Any field that differs: not this one. */
+typedef struct acf_target {
+    const char *compiler; /* "ptxas" */
+    const char *version;  /* "13.0.88"; NULL or "": unknown, which matches nothing */
+    const char *arch;     /* "sm_90a" */
+    const char *kernel;   /* the entry the study tuned; NULL when matching: any */
+    const char *const *base; /* canonical options that affect code, as compiler/ptxas makes them */
+    size_t base_count;
+    const char *ptx; /* "evocc-ptx-1:..." */
+} acf_target;
+
+typedef struct acf_control {
+    const char *full_name; /* "ptxas/register-usage-level", "ptx/order@fa.b4" */
+    const char *value;
+    int line, column; /* where it stands in the file; 0 when made here */
+} acf_control;
+
+/* One metric: what it was and what it became. */
+typedef struct acf_metric {
+    const char *name;
+    double baseline, tuned;
+} acf_metric;
+
+/* All texts live in the object. */
+typedef struct acf {
+    acf_target target;
+    const acf_control *controls; /* sorted by name */
+    size_t control_count;
+    const acf_metric *metrics; /* found: */
+    size_t metric_count;
+    const char *found_extra; /* the rest of `found`, "key: value" lines in order; "" when none */
+    char digest[HASH_SHA256_TEXT + 8]; /* "sha256:..." over for and controls */
+} acf;
+
+/* Copies everything and computes the digest. */
+evocc_status acf_new(acf **out, const acf *from, evocc_error *error);
+void acf_free(acf *file);
+
+/* True when the text begins as one of our files does. Others are passed on unread. */
+bool acf_is_ours(const char *text, size_t length);
+
+/* All or nothing; a rejection names file, line, column and reason. Checks syntax, ASCII, known keys,
+   sizes and the digest; not yet that the controls exist. */
+evocc_status acf_read(acf **out, const char *text, size_t length, const char *name,
+                      evocc_error *error);
+evocc_status acf_write(strbuf *out, const acf *file, evocc_error *error);
+
+/* EVOCC_OK, or EVOCC_MISMATCH naming the first field that differs and both values. */
+evocc_status acf_match(const acf *file, const acf_target *here, evocc_error *error);
+
+/* The file's controls as genes of `space`: unknown controls, values outside their domains, and
+   forbidden combinations are refused by name; controls that change numerics are EVOCC_REFUSED unless
+   allowed. Genes come back canonical. */
+evocc_status acf_genes(int32_t *genes, const acf *file, const evocc_space *space,
+                       bool allow_numerics, evocc_error *error);
+
+#endif

@@ -1,0 +1,76 @@
+/*
+ * evaluate: what a candidate is worth. Compile, look up equal code, (verify, measure). One file for
+ * each kind of objective, each a vtable. May use util, space, ptx, acf, compiler.
+ */
+#ifndef EVALUATE_EVALUATE_H
+#define EVALUATE_EVALUATE_H
+
+#include "compiler/compiler.h"
+#include "ptx/ptx.h"
+
+/* A measured number with a unit. */
+typedef struct evaluate_metric_info {
+    const char *name; /* "spill_bytes" */
+    const char *unit; /* "bytes", "s", "" for counts */
+    const char *help;
+    bool maximize; /* the usual direction */
+} evaluate_metric_info;
+
+/* The metrics a static evaluation can give: registers, spill_bytes, stack_bytes, code_bytes,
+   shared_bytes, compile_time. */
+const evaluate_metric_info *evaluate_metrics(size_t *count);
+const evaluate_metric_info *evaluate_metric_find(const char *name);
+#define EVALUATE_METRIC_COUNT 6
+
+typedef struct evaluate_result {
+    uint64_t id; /* as submitted */
+    evocc_outcome outcome;
+    double metrics[EVALUATE_METRIC_COUNT]; /* in the order of evaluate_metrics(); NAN: unknown */
+    char code_hash[HASH_SHA256_TEXT];      /* "" unless compiled */
+    char *detail;  /* what a person can act on; "" when all is well; owned */
+    char *command; /* that reproduces it, as typed into a shell; owned */
+    double wall_s;
+} evaluate_result;
+void evaluate_result_dispose(evaluate_result *result);
+
+/* An evaluator works on up to `workers` candidates at a time, by itself. */
+typedef struct evaluator evaluator;
+
+typedef struct evaluator_class {
+    evocc_status (*submit)(evaluator *e, uint64_t id, const int32_t *genes, evocc_error *error);
+    /* As launcher_wait. An error is the machine's fault (disk full, launcher lost) and ends the
+       study; a bad candidate is a result. */
+    evocc_status (*wait)(evaluator *e, double timeout_s, int wake_fd, evaluate_result *result,
+                         evocc_error *error);
+    void (*free)(evaluator *e);
+} evaluator_class;
+
+struct evaluator {
+    const evaluator_class *class;
+    size_t workers; /* submit accepts this many before wait must be called */
+    size_t in_flight;
+};
+
+typedef struct evaluate_static_options {
+    const ptx_module *module; /* borrowed, like all that follows */
+    const char *module_path;  /* for commands that a person can type */
+    const char *entry;        /* whose statistics count; NULL: summed over all entries */
+    const char *arch;
+    const compiler_identity *ptxas;
+    char *const *base; /* the user's own options, as given */
+    size_t base_count;
+    const evocc_space *space;
+    launcher *launcher;
+    size_t workers;
+    double deadline_s; /* of one compilation; 0: 10 minutes */
+} evaluate_static_options;
+
+evocc_status evaluate_static_new(evaluator **out, const evaluate_static_options *options,
+                                 evocc_error *error);
+
+/* The machine code of one candidate, compiled again: for artifacts and for the wrapper's tests.
+   mem_free. */
+evocc_status evaluate_static_cubin(char **out, size_t *length, evaluator *e, const int32_t *genes,
+                                   evocc_error *error);
+
+#endif

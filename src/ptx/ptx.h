@@ -1,0 +1,72 @@
+/*
+ * ptx: lexer, module model, normal form, sites, dependences, rewriting passes.
+ * May use util and space. Source: the PTX ISA, version named beside each rule.
+ *
+ * An unchanged module prints back byte for byte. Rewriting never changes what a kernel computes
+ * (controls with other numerics are marked so, and absent unless asked for).
+ */
+#ifndef PTX_PTX_H
+#define PTX_PTX_H
+
+#include "space/space.h"
+
+typedef struct ptx_module ptx_module;
+
+/* `name` is what messages call the text: "kernel.ptx:12:3: ...". The text is copied. Empty text, a
+   missing .version or .target and a non-ASCII byte (ptxas 12.8 and later refuse it) are EVOCC_PARSE
+   with line, column and the remedy. */
+evocc_status ptx_parse(ptx_module **out, const char *text, size_t length, const char *name,
+                       evocc_error *error);
+void ptx_free(ptx_module *module);
+
+/* The module's own text, byte for byte. */
+void ptx_print(strbuf *out, const ptx_module *module);
+
+/* Version as major * 10 + minor (87 for 8.7), 0 when unreadable; first target ("sm_90a"). */
+int ptx_version(const ptx_module *module);
+const char *ptx_target(const ptx_module *module);
+
+size_t ptx_entry_count(const ptx_module *module); /* .entry with a body */
+const char *ptx_entry_name(const ptx_module *module, size_t index);
+
+/* Normalised PTX v1 (design: token stream without comments, white space, .file, .loc and debug
+   sections, one space between tokens), and its name "evocc-ptx-1:" + 64 hexadecimal digits. */
+void ptx_normal_form(strbuf *out, const ptx_module *module);
+#define PTX_NAME_SIZE 80
+void ptx_normal_name(char out[PTX_NAME_SIZE], const ptx_module *module);
+
+typedef struct ptx_limits {
+    int max_version; /* newest .version the ptxas at hand reads, as ptx_version; 0: unknown */
+    bool allow_numerics; /* also list controls that may change results */
+} ptx_limits;
+
+/* Adds the controls of one entry to a space that is not finished: "order@fa", "order@fa.b4",
+   "frequency@fa.b4", ... each with stage ptx, help, PTX ISA section, parent and group. */
+evocc_status ptx_add_controls(evocc_space *space, const ptx_module *module, const char *entry,
+                              const ptx_limits *limits, evocc_error *error);
+
+/* One control and the text of its value, as in a candidate or an ACF. */
+typedef struct ptx_setting {
+    const char *name; /* "order@fa.b4" */
+    const char *value;
+} ptx_setting;
+
+/* The rewritten text. Settings that name no site of this module, or values outside the domain, are
+   EVOCC_NOT_FOUND or EVOCC_INVALID_ARGUMENT and nothing is written. No settings: the text itself. */
+evocc_status ptx_rewrite(strbuf *out, const ptx_module *module, const ptx_setting *settings,
+                         size_t count, evocc_error *error);
+
+/* How much of an entry the order pass may move, and what pins the rest. */
+typedef struct ptx_mobility {
+    size_t instructions;
+    size_t movable; /* may change place with at least one neighbour in its block */
+    size_t pinned_count;
+    struct {
+        const char *reason; /* "barrier", "wgmma", "volatile", ... */
+        size_t instructions;
+    } pinned[24];
+} ptx_mobility;
+evocc_status ptx_measure_mobility(ptx_mobility *out, const ptx_module *module, const char *entry,
+                                  evocc_error *error);
+
+#endif

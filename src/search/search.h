@@ -1,0 +1,72 @@
+/*
+ * search: evolutionary search by ask and tell. May use util, stats and space; no input or output, no
+ * clock, no environment: the same seed and the same answers give the same questions everywhere.
+ *
+ * The first candidate is the baseline (all genes absent). Generations: pool_size candidates, then
+ * cull_size new ones in each later generation. A generation must be told completely before the next
+ * begins (EVOCC_WAIT from ask until then); the order of tells inside a generation does not matter.
+ * A study resumes by asking again from the start and telling what its store knows.
+ */
+#ifndef SEARCH_SEARCH_H
+#define SEARCH_SEARCH_H
+
+#include "space/space.h"
+
+typedef struct search_objective {
+    bool maximize;
+    double weight; /* 0: 1 */
+} search_objective;
+
+typedef struct search_options {
+    size_t pool_size;     /* 0: 32 */
+    size_t cull_size;     /* 0: 24 */
+    size_t generations;   /* 0: 20 */
+    double mutate_rate;   /* 0: 0.1; share of genes changed by the configured mutation */
+    uint64_t seed;
+    const search_objective *objectives; /* copied */
+    size_t objective_count;             /* 1 .. 16 */
+    const int32_t *const *seeds; /* candidates to start from (earlier ACFs); copied, at most pool/4 */
+    size_t seed_count;
+} search_options;
+
+typedef struct evocc_search evocc_search;
+
+typedef struct search_candidate {
+    uint64_t id;         /* 0, 1, 2, ...: the trial number; 0 is the baseline */
+    uint32_t generation; /* from 0 */
+    const int32_t *genes; /* canonical; borrowed until the next call on this search */
+} search_candidate;
+
+/* The space is borrowed and must outlive the search. */
+evocc_status search_new(evocc_search **out, const evocc_space *space,
+                        const search_options *options, evocc_error *error);
+void search_free(evocc_search *search);
+
+/* EVOCC_WAIT: tell first. EVOCC_DONE: the budget is spent. EVOCC_EXHAUSTED: every allowed candidate
+   has been asked. No candidate is ever asked twice. */
+evocc_status search_ask(search_candidate *out, evocc_search *search, evocc_error *error);
+
+/* `values`: one number per objective in the metric's own direction; ignored unless outcome is
+   EVOCC_OUTCOME_OK. A NaN or an infinity among them makes the trial invalid. Each asked id is told
+   once; another id is EVOCC_INVALID_ARGUMENT. */
+evocc_status search_tell(evocc_search *search, uint64_t id, evocc_outcome outcome,
+                         const double *values, evocc_error *error);
+
+/* The ids of all non-dominated valid trials, ascending (one objective: the best one; equal values:
+   the one with fewer controls, then the earlier). Borrowed until the next tell. */
+const uint64_t *search_front(const evocc_search *search, size_t *count);
+
+/* Genes of a trial in the front; NULL when it is not there. Borrowed until the next tell. */
+const int32_t *search_front_genes(const evocc_search *search, uint64_t id);
+
+typedef struct search_progress {
+    uint32_t generation, generations;
+    uint64_t asked, told, valid;
+    uint64_t budget; /* trials if nothing stops it earlier */
+} search_progress;
+void search_get_progress(search_progress *out, const evocc_search *search);
+
+/* Fingerprint of the generator and the pool: equal between a resumed run and the unbroken one. */
+uint64_t search_fingerprint(const evocc_search *search);
+
+#endif

@@ -1,0 +1,34 @@
+/*
+ * launcher.h: the study's side of the helper program, which starts compilers and measures them.
+ *
+ * The helper owns the work folder: it makes it, and removes it with everything in it when the
+ * connection ends, however this process dies; it then also kills what still runs.
+ */
+#ifndef UTIL_LAUNCHER_H
+#define UTIL_LAUNCHER_H
+
+#include "util/process.h"
+
+typedef struct launcher launcher;
+
+/* Starts the helper (program_helper). */
+evocc_status launcher_new(launcher **out, evocc_error *error);
+
+/* The temporary folder; borrowed, lives as long as the launcher. */
+const char *launcher_folder(const launcher *l);
+
+/* As process_set_start and process_set_wait; requests are copied. The helper's death is
+   EVOCC_PROCESS. */
+evocc_status launcher_submit(launcher *l, uint64_t id, const process_request *request,
+                             evocc_error *error);
+evocc_status launcher_wait(launcher *l, double timeout_s, int wake_fd, uint64_t *id,
+                           process_result *result, evocc_error *error);
+size_t launcher_count(const launcher *l); /* submitted and not yet returned */
+evocc_status launcher_cancel(launcher *l, evocc_error *error);
+void launcher_free(launcher *l);
+
+/* One request from start to end; only while nothing else is in flight. */
+evocc_status launcher_run(launcher *l, process_result *result, const process_request *request,
+                          evocc_error *error);
+
+#endif

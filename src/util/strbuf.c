@@ -1,0 +1,140 @@
+#include "util/strbuf.h"
+
+#include "util/mem.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool reserve(strbuf *b, size_t more)
+{
+    if (b->failed || more >= PTRDIFF_MAX - b->length ||
+        !mem_grow(&b->data, &b->capacity, b->length + more + 1, 1)) {
+        b->failed = true;
+    }
+    return !b->failed;
+}
+
+void strbuf_append(strbuf *b, const void *bytes, size_t length)
+{
+    if (reserve(b, length)) {
+        if (length > 0) {
+            memcpy(b->data + b->length, bytes, length);
+        }
+        b->length += length;
+        b->data[b->length] = '\0';
+    }
+}
+
+void strbuf_puts(strbuf *b, const char *text)
+{
+    strbuf_append(b, text, strlen(text));
+}
+
+void strbuf_putc(strbuf *b, char c)
+{
+    strbuf_append(b, &c, 1);
+}
+
+void strbuf_printf(strbuf *b, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vsnprintf(NULL, 0, format, arguments);
+    va_end(arguments);
+    if (length < 0 || !reserve(b, (size_t)length)) {
+        b->failed = true;
+        return;
+    }
+    va_start(arguments, format);
+    vsnprintf(b->data + b->length, (size_t)length + 1, format, arguments);
+    va_end(arguments);
+    b->length += (size_t)length;
+}
+
+void strbuf_json_string(strbuf *b, const char *text)
+{
+    strbuf_putc(b, '"');
+    for (; *text != '\0'; text++) {
+        unsigned char c = (unsigned char)*text;
+        if (c == '"' || c == '\\') {
+            strbuf_putc(b, '\\');
+            strbuf_putc(b, (char)c);
+        } else if (c == '\n') {
+            strbuf_puts(b, "\\n");
+        } else if (c < 0x20 || c == 0x7f) {
+            strbuf_printf(b, "\\u%04x", c);
+        } else {
+            strbuf_putc(b, (char)c);
+        }
+    }
+    strbuf_putc(b, '"');
+}
+
+void strbuf_number(strbuf *b, double value)
+{
+    if (!isfinite(value)) {
+        strbuf_puts(b, "null");
+        return;
+    }
+    char text[40];
+    for (int digits = 1; digits <= 17; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, value);
+        if (strtod(text, NULL) == value) {
+            break;
+        }
+    }
+    strbuf_puts(b, text);
+}
+
+void strbuf_shell_word(strbuf *b, const char *word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "_@%+=:,./-";
+    if (*word != '\0' && word[strspn(word, plain)] == '\0') {
+        strbuf_puts(b, word);
+        return;
+    }
+    strbuf_putc(b, '\'');
+    for (; *word != '\0'; word++) {
+        if (*word == '\'') {
+            strbuf_puts(b, "'\\''");
+        } else {
+            strbuf_putc(b, *word);
+        }
+    }
+    strbuf_putc(b, '\'');
+}
+
+const char *strbuf_text(const strbuf *b)
+{
+    return b->data == NULL ? "" : b->data;
+}
+
+void strbuf_clear(strbuf *b)
+{
+    b->length = 0;
+    if (b->data != NULL) {
+        b->data[0] = '\0';
+    }
+}
+
+char *strbuf_take(strbuf *b)
+{
+    char *text = NULL;
+    if (!b->failed) {
+        text = b->data != NULL ? b->data : mem_strdup("");
+    } else {
+        mem_free(b->data);
+    }
+    *b = (strbuf){0};
+    return text;
+}
+
+void strbuf_dispose(strbuf *b)
+{
+    mem_free(b->data);
+    *b = (strbuf){0};
+}
