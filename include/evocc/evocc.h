@@ -22,10 +22,10 @@ extern "C" {
 
 #if defined(__GNUC__)
 #define EVOCC_API __attribute__((visibility("default")))
-#define EVOCC_PRINTF(format, first) __attribute__((format(printf, format, first)))
+#define EVOCC_PRINTF(string, first) __attribute__((__format__(__printf__, string, first)))
 #else
 #define EVOCC_API
-#define EVOCC_PRINTF(format, first)
+#define EVOCC_PRINTF(string, first)
 #endif
 
 #define EVOCC_VERSION_MAJOR 0
