@@ -21,7 +21,7 @@ void hash_sha256(char out[HASH_SHA256_TEXT], const void *data, size_t length);
 
 /* The same over pieces: init, add..., end. */
 typedef struct hash_sha256_state {
-    uint64_t opaque[16]; /* room for the library's own state; checked when compiled */
+    uint64_t opaque[28]; /* room for the library's own state; checked when compiled */
 } hash_sha256_state;
 void hash_sha256_init(hash_sha256_state *state);
 void hash_sha256_add(hash_sha256_state *state, const void *data, size_t length);
