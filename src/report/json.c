@@ -1,0 +1,133 @@
+#include "report/report.h"
+
+#include "evaluate/evaluate.h"
+
+#include <string.h>
+
+/* "code_bytes", "compile_time_s": the unit is in the name unless the name says it. */
+static void metric_name(strbuf *out, const char *metric)
+{
+    const evaluate_metric_info *info = evaluate_metric_find(metric);
+    bool seconds = info != NULL && strcmp(info->unit, "s") == 0;
+    strbuf_printf(out, "\"%s%s\":", metric, seconds ? "_s" : "");
+}
+
+static void text_field(strbuf *out, const char *name, const char *value)
+{
+    strbuf_printf(out, "\"%s\":", name);
+    strbuf_json_string(out, value);
+    strbuf_putc(out, ',');
+}
+
+static void metrics_object(strbuf *out, const report_summary *summary, const double *metrics)
+{
+    strbuf_putc(out, '{');
+    for (size_t i = 0; i < summary->metric_count; i++) {
+        if (i > 0) {
+            strbuf_putc(out, ',');
+        }
+        metric_name(out, summary->metric_names[i]);
+        strbuf_number(out, metrics[i]);
+    }
+    strbuf_putc(out, '}');
+}
+
+/* {"ptxas/opt-level":"1",...}: a word of the candidate is name=value. */
+static void controls_object(strbuf *out, const char *candidate)
+{
+    strbuf_putc(out, '{');
+    for (bool first = true; *candidate != '\0'; first = false) {
+        size_t length = strcspn(candidate, " ");
+        const char *equals = memchr(candidate, '=', length);
+        size_t name = equals == NULL ? length : (size_t)(equals - candidate);
+        const char *value = equals == NULL ? candidate + length : equals + 1;
+        strbuf_printf(out, "%s\"%.*s\":\"%.*s\"", first ? "" : ",", (int)name, candidate,
+                      (int)(candidate + length - value), value);
+        candidate += length;
+        candidate += strspn(candidate, " ");
+    }
+    strbuf_putc(out, '}');
+}
+
+static void point_object(strbuf *out, const report_summary *summary, const report_point *point)
+{
+    strbuf_printf(out, "{\"trial\":%llu,\"generation\":%u,\"gain\":", (unsigned long long)point->id,
+                  point->generation);
+    strbuf_number(out, point->gain);
+    strbuf_puts(out, ",\"metrics\":");
+    metrics_object(out, summary, point->metrics);
+    strbuf_puts(out, ",\"controls\":");
+    controls_object(out, point->candidate);
+    strbuf_puts(out, ",");
+    text_field(out, "code_hash", point->code_hash);
+    out->length--; /* the comma */
+    strbuf_puts(out, "}");
+}
+
+static void objectives_array(strbuf *out, const report_summary *summary)
+{
+    strbuf_puts(out, "\"objectives\":[");
+    for (size_t i = 0; i < summary->objectives.count; i++) {
+        const objective *o = &summary->objectives.items[i];
+        strbuf_printf(out,
+                      "%s{\"metric\":\"%s\",\"direction\":\"%s\",\"weight\":", i == 0 ? "" : ",",
+                      o->metric, o->maximize ? "max" : "min");
+        strbuf_number(out, o->weight);
+        strbuf_putc(out, '}');
+    }
+    strbuf_puts(out, "],");
+}
+
+static void counts(strbuf *out, const report_summary *summary)
+{
+    strbuf_printf(out,
+                  "\"seed\":%llu,\"budget\":%llu,\"finished\":%s,\"trials\":%zu,"
+                  "\"trials_shared\":%zu,\"distinct_codes\":%zu,\"outcomes\":{",
+                  (unsigned long long)summary->seed, (unsigned long long)summary->budget,
+                  summary->finished ? "true" : "false", summary->trial_count, summary->shared_count,
+                  summary->distinct_code_count);
+    bool first = true;
+    for (int i = 0; i < EVOCC_OUTCOME_COUNT; i++) {
+        if (summary->outcome_counts[i] > 0) {
+            strbuf_printf(out, "%s\"%s\":%zu", first ? "" : ",",
+                          evocc_outcome_name((evocc_outcome)i), summary->outcome_counts[i]);
+            first = false;
+        }
+    }
+    strbuf_puts(out, "},\"elapsed_s\":");
+    strbuf_number(out, summary->elapsed_s);
+    strbuf_putc(out, ',');
+}
+
+void report_json(strbuf *out, const report_summary *summary)
+{
+    strbuf_putc(out, '{');
+    text_field(out, "study", summary->study_path);
+    text_field(out, "input", summary->input);
+    text_field(out, "kernel", summary->kernel);
+    text_field(out, "arch", summary->arch);
+    text_field(out, "compiler", summary->compiler);
+    text_field(out, "compiler_version", summary->compiler_version);
+    objectives_array(out, summary);
+    counts(out, summary);
+    strbuf_puts(out, "\"baseline\":");
+    if (summary->baseline_metrics == NULL) {
+        strbuf_puts(out, "null");
+    } else {
+        metrics_object(out, summary, summary->baseline_metrics);
+    }
+    strbuf_printf(out, ",\"improved\":%s,\"best\":", summary->improved ? "true" : "false");
+    if (summary->front_count == 0) {
+        strbuf_puts(out, "null");
+    } else {
+        point_object(out, summary, &summary->front[summary->best]);
+    }
+    strbuf_puts(out, ",\"front\":[");
+    for (size_t i = 0; i < summary->front_count; i++) {
+        if (i > 0) {
+            strbuf_putc(out, ',');
+        }
+        point_object(out, summary, &summary->front[i]);
+    }
+    strbuf_puts(out, "]}\n");
+}

@@ -1,0 +1,270 @@
+#include "report/report.h"
+
+#include "evaluate/evaluate.h"
+#include "util/error.h"
+#include "util/map.h"
+#include "util/mem.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The summary and what is needed while trials stream by. */
+typedef struct loader {
+    report_summary summary; /* first: freed through it */
+    arena texts;
+    map codes;
+    report_point *front;
+    size_t front_capacity;
+    const char **names;
+} loader;
+
+static const char *copy_setting(loader *l, store *s, const char *name)
+{
+    char *value = NULL;
+    const char *copy = "";
+    if (store_get(&value, s, name, NULL) == EVOCC_OK) {
+        copy = arena_strdup(&l->texts, value);
+        mem_free(value);
+    }
+    return copy;
+}
+
+static double metric_of(const store_trial *trial, const char *name)
+{
+    for (size_t i = 0; i < trial->metric_count; i++) {
+        if (strcmp(trial->metric_names[i], name) == 0) {
+            return trial->metrics[i];
+        }
+    }
+    return NAN;
+}
+
+static size_t count_words(const char *text)
+{
+    size_t count = 0;
+    for (bool inside = false; *text != '\0'; text++) {
+        bool word = *text != ' ';
+        count += word && !inside;
+        inside = word;
+    }
+    return count;
+}
+
+static bool same_values(const double *a, const double *b, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (a[i] != b[i]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Whether the newcomer belongs to the front; members that it beats leave. */
+static bool enters_front(loader *l, const double *values, size_t control_count)
+{
+    report_summary *summary = &l->summary;
+    const objective_list *objectives = &summary->objectives;
+    size_t kept = 0;
+    for (size_t i = 0; i < summary->front_count; i++) {
+        const report_point *member = &l->front[i];
+        bool same = same_values(member->values, values, objectives->count);
+        if (objective_list_dominates(objectives, member->values, values) ||
+            (same && member->control_count <= control_count)) {
+            /* Nothing was dropped before: a member that beats the newcomer would also have beaten
+               whatever the newcomer beats. */
+            return false;
+        }
+        if (!same && !objective_list_dominates(objectives, values, member->values)) {
+            l->front[kept++] = *member;
+        }
+    }
+    summary->front_count = kept;
+    return true;
+}
+
+static evocc_status add_point(loader *l, const store_trial *trial, const double *values,
+                              evocc_error *error)
+{
+    report_summary *summary = &l->summary;
+    size_t controls = count_words(trial->candidate);
+    if (!enters_front(l, values, controls)) {
+        return EVOCC_OK;
+    }
+    size_t objectives = summary->objectives.count;
+    double *kept_values = arena_alloc(&l->texts, objectives, sizeof *kept_values);
+    double *metrics = arena_alloc(&l->texts, summary->metric_count, sizeof *metrics);
+    const char *candidate = arena_strdup(&l->texts, trial->candidate);
+    const char *code_hash = arena_strdup(&l->texts, trial->code_hash);
+    if (kept_values == NULL || metrics == NULL || candidate == NULL || code_hash == NULL ||
+        !mem_grow(&l->front, &l->front_capacity, summary->front_count + 1, sizeof *l->front)) {
+        return error_no_memory(error);
+    }
+    memcpy(kept_values, values, objectives * sizeof *values);
+    for (size_t i = 0; i < summary->metric_count; i++) {
+        metrics[i] = metric_of(trial, l->names[i]);
+    }
+    l->front[summary->front_count++] = (report_point){
+        .id = trial->id,
+        .generation = trial->generation,
+        .control_count = controls,
+        .candidate = candidate,
+        .code_hash = code_hash,
+        .values = kept_values,
+        .metrics = metrics,
+    };
+    return EVOCC_OK;
+}
+
+static evocc_status add_baseline(loader *l, const store_trial *trial, const double *values,
+                                 evocc_error *error)
+{
+    report_summary *summary = &l->summary;
+    size_t count = trial->metric_count;
+    double *metrics = arena_alloc(&l->texts, count, sizeof *metrics);
+    double *kept_values = arena_alloc(&l->texts, summary->objectives.count, sizeof *kept_values);
+    l->names = arena_alloc(&l->texts, count, sizeof *l->names);
+    if (metrics == NULL || kept_values == NULL || l->names == NULL) {
+        return error_no_memory(error);
+    }
+    for (size_t i = 0; i < count; i++) {
+        metrics[i] = trial->metrics[i];
+        l->names[i] = arena_strdup(&l->texts, trial->metric_names[i]);
+        if (l->names[i] == NULL) {
+            return error_no_memory(error);
+        }
+    }
+    memcpy(kept_values, values, summary->objectives.count * sizeof *values);
+    summary->metric_count = count;
+    summary->metric_names = l->names;
+    summary->baseline_metrics = metrics;
+    summary->baseline_values = kept_values;
+    return EVOCC_OK;
+}
+
+static evocc_status count_code(loader *l, const store_trial *trial, evocc_error *error)
+{
+    size_t length = strlen(trial->code_hash);
+    if (length == 0 || map_get(&l->codes, trial->code_hash, length) != MAP_NONE) {
+        return EVOCC_OK;
+    }
+    const char *key = arena_strdup(&l->texts, trial->code_hash);
+    if (key == NULL || !map_put(&l->codes, key, length, (size_t)trial->id)) {
+        return error_no_memory(error);
+    }
+    l->summary.distinct_code_count++;
+    return EVOCC_OK;
+}
+
+static evocc_status each_trial(const store_trial *trial, void *context, evocc_error *error)
+{
+    loader *l = context;
+    report_summary *summary = &l->summary;
+    summary->trial_count++;
+    summary->outcome_counts[trial->outcome]++;
+    summary->shared_count += trial->shared;
+    evocc_status status = count_code(l, trial, error);
+    if (status != EVOCC_OK || trial->outcome != EVOCC_OUTCOME_OK) {
+        return status;
+    }
+    double values[OBJECTIVE_COUNT_MAX];
+    for (size_t i = 0; i < summary->objectives.count; i++) {
+        values[i] = metric_of(trial, summary->objectives.items[i].metric);
+        if (isnan(values[i])) {
+            return EVOCC_OK; /* a trial that lacks an objective never enters the front */
+        }
+    }
+    if (trial->id == 0) {
+        status = add_baseline(l, trial, values, error);
+    }
+    if (status == EVOCC_OK && summary->baseline_values != NULL) {
+        status = add_point(l, trial, values, error);
+    }
+    return status;
+}
+
+static int by_id(const void *a, const void *b)
+{
+    uint64_t x = ((const report_point *)a)->id;
+    uint64_t y = ((const report_point *)b)->id;
+    return x < y ? -1 : x > y;
+}
+
+static void rate_front(loader *l)
+{
+    report_summary *summary = &l->summary;
+    if (summary->front_count > 0) {
+        qsort(l->front, summary->front_count, sizeof *l->front, by_id);
+    }
+    summary->front = l->front;
+    for (size_t i = 0; i < summary->front_count; i++) {
+        l->front[i].gain =
+            objective_list_gain(&summary->objectives, summary->baseline_values, l->front[i].values);
+        if (l->front[i].gain > l->front[summary->best].gain) {
+            summary->best = i;
+        }
+    }
+    /* The baseline leaves the front only when something dominates it or equals it with no control.
+     */
+    summary->improved = summary->front_count > 0 && l->front[summary->best].id != 0;
+}
+
+static evocc_status load_settings(loader *l, store *s, const char *path, evocc_error *error)
+{
+    report_summary *summary = &l->summary;
+    summary->study_path = arena_strdup(&l->texts, path);
+    summary->input = copy_setting(l, s, "input_path");
+    summary->kernel = copy_setting(l, s, "kernel");
+    summary->arch = copy_setting(l, s, "arch");
+    summary->compiler = copy_setting(l, s, "compiler");
+    summary->compiler_version = copy_setting(l, s, "compiler_version");
+    const char *seed = copy_setting(l, s, "seed");
+    const char *budget = copy_setting(l, s, "budget");
+    const char *elapsed = copy_setting(l, s, "elapsed_s");
+    const char *finished = copy_setting(l, s, "finished");
+    const char *objectives = copy_setting(l, s, "objectives");
+    if (summary->study_path == NULL || summary->input == NULL || summary->kernel == NULL ||
+        summary->arch == NULL || summary->compiler == NULL || summary->compiler_version == NULL ||
+        seed == NULL || budget == NULL || elapsed == NULL || finished == NULL ||
+        objectives == NULL) {
+        return error_no_memory(error);
+    }
+    summary->seed = strtoull(seed, NULL, 10);
+    summary->budget = strtoull(budget, NULL, 10);
+    summary->elapsed_s = strtod(elapsed, NULL);
+    summary->finished = strcmp(finished, "yes") == 0;
+    return objective_list_parse(&summary->objectives, objectives, error);
+}
+
+evocc_status report_summary_load(report_summary **out, store *s, const char *path,
+                                 evocc_error *error)
+{
+    loader *l = mem_alloc(1, sizeof *l);
+    if (l == NULL) {
+        return error_no_memory(error);
+    }
+    evocc_status status = load_settings(l, s, path, error);
+    if (status == EVOCC_OK) {
+        status = store_each_trial(s, each_trial, l, error);
+    }
+    if (status != EVOCC_OK) {
+        report_summary_free(&l->summary);
+        return status;
+    }
+    rate_front(l);
+    *out = &l->summary;
+    return EVOCC_OK;
+}
+
+void report_summary_free(report_summary *summary)
+{
+    if (summary == NULL) {
+        return;
+    }
+    loader *l = (loader *)summary;
+    map_dispose(&l->codes);
+    mem_free(l->front);
+    arena_dispose(&l->texts);
+    mem_free(l);
+}

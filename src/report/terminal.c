@@ -1,0 +1,147 @@
+#include "report/report.h"
+
+#include "evaluate/evaluate.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { CELL = 24 };
+
+static void value_text(char out[CELL], const char *metric, double value)
+{
+    const evaluate_metric_info *info = evaluate_metric_find(metric);
+    if (isnan(value)) {
+        snprintf(out, CELL, "unknown");
+    } else if (info != NULL && strcmp(info->unit, "s") == 0) {
+        snprintf(out, CELL, "%.4g s", value);
+    } else {
+        snprintf(out, CELL, "%.10g", value);
+    }
+}
+
+/* "-100.0 %", "+2.1 %", "same"; from none to some has no percentage. */
+static void change_text(char out[CELL], double baseline, double tuned)
+{
+    if (isnan(baseline) || isnan(tuned)) {
+        snprintf(out, CELL, "-");
+    } else if (baseline == tuned) {
+        snprintf(out, CELL, "same");
+    } else if (baseline == 0) {
+        snprintf(out, CELL, "%+.10g", tuned);
+    } else {
+        snprintf(out, CELL, "%+.1f %%", 100 * (tuned - baseline) / baseline);
+    }
+}
+
+static const objective *objective_of(const report_summary *summary, const char *metric)
+{
+    for (size_t i = 0; i < summary->objectives.count; i++) {
+        if (strcmp(summary->objectives.items[i].metric, metric) == 0) {
+            return &summary->objectives.items[i];
+        }
+    }
+    return NULL;
+}
+
+static void metric_row(strbuf *out, const report_summary *summary, size_t metric,
+                       const report_point *best)
+{
+    const char *name = summary->metric_names[metric];
+    double from = summary->baseline_metrics[metric];
+    double to = best->metrics[metric];
+    char baseline[CELL];
+    char tuned[CELL];
+    char change[CELL];
+    value_text(baseline, name, from);
+    value_text(tuned, name, to);
+    change_text(change, from, to);
+    const objective *o = objective_of(summary, name);
+    const char *role = o == NULL ? "" : o->maximize ? "  maximized" : "  minimized";
+    strbuf_printf(out, "  %-14s %14s %14s %10s%s\n", name, baseline, tuned, change, role);
+}
+
+/* Objectives first, then what else is known. */
+static void metric_rows(strbuf *out, const report_summary *summary, const report_point *best)
+{
+    strbuf_printf(out, "  %-14s %14s %14s %10s\n", "metric", "baseline", "best", "change");
+    for (int pass = 0; pass < 2; pass++) {
+        for (size_t i = 0; i < summary->metric_count; i++) {
+            bool is_objective = objective_of(summary, summary->metric_names[i]) != NULL;
+            if (is_objective == (pass == 0)) {
+                metric_row(out, summary, i, best);
+            }
+        }
+    }
+}
+
+static void candidate_lines(strbuf *out, const char *candidate)
+{
+    while (*candidate != '\0') {
+        size_t length = strcspn(candidate, " ");
+        strbuf_printf(out, "    %.*s\n", (int)length, candidate);
+        candidate += length;
+        candidate += strspn(candidate, " ");
+    }
+}
+
+static void front_rows(strbuf *out, const report_summary *summary)
+{
+    strbuf_printf(out, "\nPareto set, %zu points\n  %8s", summary->front_count, "trial");
+    for (size_t i = 0; i < summary->objectives.count; i++) {
+        strbuf_printf(out, " %14s", summary->objectives.items[i].metric);
+    }
+    strbuf_printf(out, " %8s %9s\n", "gain", "controls");
+    for (size_t p = 0; p < summary->front_count; p++) {
+        const report_point *point = &summary->front[p];
+        strbuf_printf(out, "  %8llu", (unsigned long long)point->id);
+        for (size_t i = 0; i < summary->objectives.count; i++) {
+            char text[CELL];
+            value_text(text, summary->objectives.items[i].metric, point->values[i]);
+            strbuf_printf(out, " %14s", text);
+        }
+        strbuf_printf(out, " %7.3fx %9zu%s\n", point->gain, point->control_count,
+                      p == summary->best && summary->improved ? "  best" : "");
+    }
+}
+
+static void heading(strbuf *out, const report_summary *summary)
+{
+    size_t valid = summary->outcome_counts[EVOCC_OUTCOME_OK];
+    strbuf_printf(out, "%s%s%s, %s, %s %s\n", summary->input, *summary->kernel == '\0' ? "" : ": ",
+                  summary->kernel, summary->arch, summary->compiler, summary->compiler_version);
+    strbuf_printf(
+        out, "%zu of %llu trials, %.1f %% valid, %zu different codes, seed %llu, %.1f s\n",
+        summary->trial_count, (unsigned long long)summary->budget,
+        summary->trial_count == 0 ? 0.0 : 100.0 * (double)valid / (double)summary->trial_count,
+        summary->distinct_code_count, (unsigned long long)summary->seed, summary->elapsed_s);
+    for (int i = 1; i < EVOCC_OUTCOME_COUNT; i++) {
+        if (summary->outcome_counts[i] > 0) {
+            strbuf_printf(out, "  %zu %s\n", summary->outcome_counts[i],
+                          evocc_outcome_name((evocc_outcome)i));
+        }
+    }
+}
+
+void report_table(strbuf *out, const report_summary *summary)
+{
+    heading(out, summary);
+    if (summary->front_count == 0) {
+        strbuf_puts(out, "\nNo valid trial yet.\n");
+        return;
+    }
+    const report_point *best = &summary->front[summary->best];
+    strbuf_puts(out, "\n");
+    metric_rows(out, summary, best);
+    if (summary->objectives.count > 1) {
+        front_rows(out, summary);
+    }
+    if (summary->improved) {
+        strbuf_printf(out, "\nbest: trial %llu of generation %u, %zu %s\n",
+                      (unsigned long long)best->id, best->generation, best->control_count,
+                      best->control_count == 1 ? "control" : "controls");
+        candidate_lines(out, best->candidate);
+    } else {
+        strbuf_puts(out, "\nNo candidate was better than the baseline.\n");
+    }
+}
