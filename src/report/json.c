@@ -58,9 +58,8 @@ static void point_object(strbuf *out, const report_summary *summary, const repor
     metrics_object(out, summary, point->metrics);
     strbuf_puts(out, ",\"controls\":");
     controls_object(out, point->candidate);
-    strbuf_puts(out, ",");
-    text_field(out, "code_hash", point->code_hash);
-    out->length--; /* the comma */
+    strbuf_puts(out, ",\"code_hash\":");
+    strbuf_json_string(out, point->code_hash);
     strbuf_puts(out, "}");
 }
 
