@@ -1,5 +1,6 @@
 /*
- * util: what every room needs and no room owns. No word of tuning in here; includes nothing of ours.
+ * util: what every room needs and no room owns. No word of tuning in here; includes nothing of
+ * ours.
  *
  * error.h: filling the caller's evocc_error.
  */

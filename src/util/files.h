@@ -12,7 +12,9 @@
 evocc_status file_read(char **out, size_t *length, const char *path, size_t limit_bytes,
                        evocc_error *error);
 
-/* Writes a temporary name in the same folder, fsync, rename: either the old contents or the new. */
+/* Writes a temporary name in the same folder, fsync, rename: either the old contents or the new; a
+   failure (disk full) leaves the old. Follows a symbolic link; a pipe or a device is written as it
+   is. */
 evocc_status file_write_atomic(const char *path, const void *data, size_t length,
                                evocc_error *error);
 
@@ -28,12 +30,13 @@ typedef struct file_identity {
 evocc_status file_identify(file_identity *out, const char *path, evocc_error *error);
 
 bool file_exists(const char *path);
+/* A regular file that this user may execute. */
 bool file_is_executable(const char *path);
 
 /* Strings that the caller mem_frees; NULL when out of memory. */
-char *path_join(const char *folder, const char *name);
-char *path_folder(const char *path); /* "." for a bare name */
-const char *path_base(const char *path);
+char *path_join(const char *folder, const char *name); /* name alone when it is absolute */
+char *path_folder(const char *path);                   /* "." for a bare name */
+const char *path_base(const char *path);               /* behind the last slash; borrowed */
 
 /* A new folder evocc-XXXXXX under TMPDIR (or /tmp). An unset, missing or unwritable TMPDIR is named
    in the error together with the remedy. */
@@ -49,8 +52,8 @@ evocc_status program_find(char **out, const char *name, const file_identity *ski
                           evocc_error *error);
 
 /* The helper program (launcher): EVOCC_HELPER, then beside the file that holds this code (the build
-   folder), then ../libexec/evocc relative to it; works from a moved folder, from the library and
-   from Python. mem_free. */
+   folder, a Python package), then ../libexec/evocc, ../../libexec/evocc and ../bin relative to it;
+   works from a moved folder, from the library and from Python. mem_free. */
 evocc_status program_helper(char **out, evocc_error *error);
 
 /* This process's own executable; mem_free. */

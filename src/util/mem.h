@@ -9,7 +9,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* count * size bytes, zeroed; NULL when the product overflows or memory is out. Never NULL for 0. */
+/* count * size bytes, zeroed; NULL when the product overflows or memory is out. Never NULL for 0.
+ */
 void *mem_alloc(size_t count, size_t size);
 
 /* Grows or shrinks; new bytes are not zeroed. On failure NULL, and the old block stays valid. */

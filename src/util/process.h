@@ -16,10 +16,10 @@ typedef struct process_request {
     const char *folder;             /* working folder; NULL: this process's own */
     const char *input;              /* bytes for stdin; NULL: /dev/null */
     size_t input_length;
-    double deadline_s;      /* wall seconds until TERM to the group; 0: none */
-    double grace_s;         /* from TERM to KILL; 0: one second */
-    size_t output_limit;    /* bytes kept of each stream, the rest drained; 0: 1 MiB */
-    uint64_t memory_limit;  /* RLIMIT_AS in bytes; 0: none */
+    double deadline_s;     /* wall seconds until TERM to the group; 0: none */
+    double grace_s;        /* from TERM to KILL; 0: one second */
+    size_t output_limit;   /* bytes kept of each stream, the rest drained; 0: 1 MiB */
+    uint64_t memory_limit; /* RLIMIT_AS in bytes; 0: none */
 } process_request;
 
 typedef enum process_end {

@@ -1,11 +1,12 @@
 #include "util/strbuf.h"
 
 #include "util/mem.h"
+#include "util/text.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static bool reserve(strbuf *b, size_t more)
@@ -79,13 +80,14 @@ void strbuf_number(strbuf *b, double value)
         strbuf_puts(b, "null");
         return;
     }
+    /* What 15 digits can say comes back from a double unharmed and %g drops the zeros behind it, so
+       that fewer need no try; subnormal numbers alone have less. */
+    int digits = fabs(value) < DBL_MIN ? 1 : DBL_DIG;
     char text[40];
-    for (int digits = 1; digits <= 17; digits++) {
-        snprintf(text, sizeof text, "%.*g", digits, value);
-        if (strtod(text, NULL) == value) {
-            break;
-        }
-    }
+    double back;
+    do {
+        text_format_number(text, sizeof text, digits, value);
+    } while (digits++ < 17 && !(text_number(&back, text) && back == value));
     strbuf_puts(b, text);
 }
 

@@ -12,17 +12,18 @@ typedef enum yaml_kind { YAML_SCALAR, YAML_SEQUENCE, YAML_MAPPING } yaml_kind;
 
 typedef struct yaml_node {
     yaml_kind kind;
-    bool quoted;      /* a scalar written in quotes is text, never a number or null */
-    const char *text; /* of a scalar, NUL-terminated, no NUL inside; else NULL */
-    size_t count;     /* of items or of pairs */
-    struct yaml_node *const *items;  /* of a sequence; the values of a mapping */
-    struct yaml_node *const *keys;   /* of a mapping, scalars, in the order of the file */
-    int line, column;                /* from 1 */
+    bool quoted;                    /* a scalar written in quotes is text, never a number or null */
+    const char *text;               /* of a scalar, NUL-terminated, no NUL inside; else NULL */
+    size_t count;                   /* of items or of pairs */
+    struct yaml_node *const *items; /* of a sequence; the values of a mapping */
+    struct yaml_node *const *keys;  /* of a mapping, scalars, in the order of the file */
+    int line, column;               /* from 1 */
 } yaml_node;
 
 typedef struct yaml_document yaml_document;
 
-/* `name` is what messages call the text: "best.acf:3:7: ...". More than 64 levels deep is refused. */
+/* `name` is what messages call the text: "best.acf:3:7: ...". More than 64 levels deep is refused.
+ */
 evocc_status yaml_parse(yaml_document **out, const char *text, size_t length, const char *name,
                         evocc_error *error);
 const yaml_node *yaml_root(const yaml_document *document);
