@@ -9,18 +9,18 @@
 #include "report/report.h"
 
 typedef struct study_options {
-    const char *input_path; /* PTX */
-    const char *arch;       /* NULL: the module's own target */
-    const char *kernel;     /* NULL: the only entry */
-    bool whole_module;      /* count all entries; lets options that reach all of them be tuned */
+    const char *input_path;  /* PTX */
+    const char *arch;        /* NULL: the module's own target */
+    const char *kernel;      /* NULL: the only entry */
+    bool whole_module;       /* count all entries; lets options that reach all of them be tuned */
     const char *const *base; /* the user's own ptxas options, as typed */
     size_t base_count;
-    objective_list objectives; /* at least one */
+    objective_list objectives;                /* at least one */
     size_t pool_size, cull_size, generations; /* 0: the defaults of search.h */
     double mutate_rate;                       /* 0: its default */
     uint64_t seed;
     size_t workers;         /* compilations at a time; 0: one per core */
-    double deadline_s;      /* of one compilation; 0: ten times the baseline, at least a minute */
+    double deadline_s;      /* of one compilation; 0: that of evaluate.h */
     const char *study_path; /* NULL: <input name>.db in the current folder */
     const char *ptxas;      /* NULL: found as compiler_find does */
     bool allow_numerics;    /* also search controls that may change rounding */
@@ -32,6 +32,9 @@ typedef struct study study;
    baseline is not compiled yet. */
 evocc_status study_create(study **out, const study_options *options, evocc_error *error);
 
+/* The same without a study file: for study_space and study_compile, not for study_run. */
+evocc_status study_preview(study **out, const study_options *options, evocc_error *error);
+
 /* Opens a study file to go on with it. EVOCC_MISMATCH names the first of input, compiler and space
    that is not what it was. `workers` and `ptxas` as in study_options. */
 evocc_status study_resume(study **out, const char *study_path, const char *ptxas, size_t workers,
@@ -41,12 +44,12 @@ void study_free(study *s);
 typedef struct study_progress {
     uint32_t generation, generations; /* generation from 0 */
     uint64_t trials, budget, valid, shared;
-    double gain;         /* of the best trial so far, objective_list_gain; 1 while none is better */
+    double gain; /* of the best trial so far, objective_list_gain; 1 while none is better */
     double baseline, best; /* of the first objective; NAN while unknown */
-    const char *metric;  /* the first objective */
-    double trials_per_s; /* of this run */
-    double left_s;       /* estimate; NAN while unknown */
-    double elapsed_s;    /* of this run */
+    const char *metric;    /* the first objective */
+    double trials_per_s;   /* of this run */
+    double left_s;         /* estimate; NAN while unknown */
+    double elapsed_s;      /* of this run */
 } study_progress;
 
 /* Called after every trial that this run evaluated, on the caller's thread. */
@@ -54,9 +57,9 @@ typedef void (*study_progress_function)(const study_progress *progress, void *co
 
 /*
  * Runs to the end of the budget. EVOCC_INTERRUPTED when wake_fd became readable (negative: never):
- * children are stopped, finished trials are kept. A baseline that does not compile, or that lacks an
- * objective, is EVOCC_PROCESS or EVOCC_UNSUPPORTED with the compiler's own words; controls that do
- * not reach the compiler (the canary) are EVOCC_UNSUPPORTED.
+ * children are stopped, finished trials are kept. A baseline that does not compile, or that lacks
+ * an objective, is EVOCC_PROCESS or EVOCC_UNSUPPORTED with the compiler's own words; controls that
+ * do not reach the compiler (the canary) are EVOCC_UNSUPPORTED.
  */
 evocc_status study_run(study *s, study_progress_function progress, void *context, int wake_fd,
                        evocc_error *error);
@@ -65,6 +68,11 @@ const char *study_path(const study *s);
 size_t study_control_count(const study *s);
 size_t study_worker_count(const study *s);
 const char *study_compiler_path(const study *s);
+const evocc_space *study_space(const study *s); /* borrowed */
+
+/* Machine code of one candidate, given as its text. mem_free. */
+evocc_status study_compile(char **out, size_t *length, study *s, const char *candidate,
+                           evocc_error *error);
 
 /* What the study file says now; report_summary_free. */
 evocc_status study_summary(report_summary **out, study *s, evocc_error *error);

@@ -1,0 +1,467 @@
+/*
+ * The study file as a study sees it: what is saved when it begins, compared when it goes on.
+ */
+#include "study/internal.h"
+
+#include "util/clock.h"
+#include "util/error.h"
+#include "util/files.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- The study file
+ * ------------------------------------------------------------------------------- */
+
+/* What the study works on and with; compared by name when it is resumed. */
+typedef struct environment_field {
+    const char *name;  /* in the study file */
+    const char *words; /* in messages */
+    const char *remedy;
+    void (*text)(strbuf *out, const study *s);
+} environment_field;
+
+static void input_digest(strbuf *out, const study *s)
+{
+    char digest[HASH_SHA256_TEXT];
+    hash_sha256(digest, s->input, s->input_length);
+    strbuf_puts(out, digest);
+}
+
+static void compiler_version(strbuf *out, const study *s)
+{
+    strbuf_puts(out, s->compiler.version);
+}
+
+static void compiler_file(strbuf *out, const study *s)
+{
+    strbuf_printf(out, "%" PRIu64 " bytes, mtime %" PRId64 " ns", s->compiler.size_bytes,
+                  s->compiler.modified_ns);
+}
+
+static void space_text(strbuf *out, const study *s)
+{
+    char digest[HASH_SHA256_TEXT];
+    space_digest(digest, s->space);
+    strbuf_puts(out, digest);
+}
+
+static const environment_field environment[] = {
+    {"input_sha256", "the input file", "restore it", input_digest},
+    {"compiler_version", "the version of ptxas", "name the old one with --ptxas", compiler_version},
+    {"compiler_file", "the file of ptxas", "name the old one with --ptxas", compiler_file},
+    {"space_sha256", "the search space", "use the evocc that started the study", space_text},
+};
+enum { ENVIRONMENT_COUNT = sizeof environment / sizeof environment[0] };
+
+static evocc_status check_environment(study *s, evocc_error *error)
+{
+    for (size_t i = 0; i < ENVIRONMENT_COUNT; i++) {
+        const environment_field *field = &environment[i];
+        strbuf now = {0};
+        char *then = NULL;
+        field->text(&now, s);
+        evocc_status status =
+            now.failed ? error_no_memory(error) : store_get(&then, s->store, field->name, error);
+        if (status == EVOCC_OK && strcmp(then, strbuf_text(&now)) != 0) {
+            status = error_set(error, EVOCC_MISMATCH,
+                               "%s: %s has changed since the study began (was %s, is %s): %s, or "
+                               "start a new study with --study",
+                               s->path, field->words, then, strbuf_text(&now), field->remedy);
+        }
+        mem_free(then);
+        strbuf_dispose(&now);
+        if (status != EVOCC_OK) {
+            return status;
+        }
+    }
+    return EVOCC_OK;
+}
+
+static evocc_status set_number(study *s, const char *name, double value, evocc_error *error)
+{
+    strbuf text = {0};
+    strbuf_number(&text, value);
+    evocc_status status =
+        text.failed ? error_no_memory(error) : store_set(s->store, name, strbuf_text(&text), error);
+    strbuf_dispose(&text);
+    return status;
+}
+
+static evocc_status set_integer(study *s, const char *name, uint64_t value, evocc_error *error)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%" PRIu64, value);
+    return store_set(s->store, name, text, error);
+}
+
+static evocc_status save_texts(study *s, evocc_error *error)
+{
+    strbuf base = {0};
+    strbuf objectives = {0};
+    for (size_t i = 0; i < s->base_count; i++) {
+        strbuf_printf(&base, "%s\n", s->base[i]);
+    }
+    objective_list_text(&objectives, &s->objectives);
+    char started[CLOCK_TEXT];
+    clock_utc_text(started);
+    const struct {
+        const char *name, *value;
+    } settings[] = {
+        {"evocc_version", evocc_version()},
+        {"started_utc", started},
+        {"input_path", s->input_path},
+        {"arch", s->arch},
+        {"kernel", s->kernel},
+        {"whole_module", s->whole_module ? "yes" : "no"},
+        {"allow_numerics", s->allow_numerics ? "yes" : "no"},
+        {"base", strbuf_text(&base)},
+        {"objectives", strbuf_text(&objectives)},
+        {"compiler", compiler_ptxas.name},
+        {"compiler_path", s->compiler.path},
+    };
+    evocc_status status = base.failed || objectives.failed ? error_no_memory(error) : EVOCC_OK;
+    for (size_t i = 0; status == EVOCC_OK && i < sizeof settings / sizeof settings[0]; i++) {
+        status = store_set(s->store, settings[i].name, settings[i].value, error);
+    }
+    strbuf_dispose(&base);
+    strbuf_dispose(&objectives);
+    return status;
+}
+
+static evocc_status save_numbers(study *s, evocc_error *error)
+{
+    search_progress progress;
+    search_get_progress(&progress, s->search);
+    const struct {
+        const char *name;
+        uint64_t value;
+    } settings[] = {
+        {"pool_size", s->search_options.pool_size},
+        {"cull_size", s->search_options.cull_size},
+        {"generations", s->search_options.generations},
+        {"seed", s->search_options.seed},
+        {"budget", progress.budget},
+    };
+    evocc_status status = set_number(s, "mutate_rate", s->search_options.mutate_rate, error);
+    if (status == EVOCC_OK) {
+        status = set_number(s, "deadline_s", s->deadline_s, error);
+    }
+    for (size_t i = 0; status == EVOCC_OK && i < sizeof settings / sizeof settings[0]; i++) {
+        status = set_integer(s, settings[i].name, settings[i].value, error);
+    }
+    return status;
+}
+
+/* "complete" comes last: a file without it was never a study. */
+static evocc_status save(study *s, evocc_error *error)
+{
+    evocc_status status = save_texts(s, error);
+    if (status == EVOCC_OK) {
+        status = save_numbers(s, error);
+    }
+    for (size_t i = 0; status == EVOCC_OK && i < ENVIRONMENT_COUNT; i++) {
+        strbuf text = {0};
+        environment[i].text(&text, s);
+        status = text.failed ? error_no_memory(error)
+                             : store_set(s->store, environment[i].name, strbuf_text(&text), error);
+        strbuf_dispose(&text);
+    }
+    if (status == EVOCC_OK) {
+        status = store_put_artifact(s->store, "input", s->input, s->input_length, error);
+    }
+    return status == EVOCC_OK ? store_set(s->store, "complete", "yes", error) : status;
+}
+
+/* ---- New studies
+ * ----------------------------------------------------------------------------------- */
+
+/* <input name>.db in the current folder. */
+static const char *default_study_path(study *s)
+{
+    const char *name = path_base(s->input_path);
+    const char *dot = strrchr(name, '.');
+    size_t stem = dot == NULL || dot == name ? strlen(name) : (size_t)(dot - name);
+    char *path = arena_alloc(&s->texts, stem + 4, 1);
+    if (path != NULL) {
+        memcpy(path, name, stem);
+        memcpy(path + stem, ".db", 4);
+    }
+    return path;
+}
+
+static evocc_status copy_options(study *s, const study_options *options, evocc_error *error)
+{
+    s->input_path = study_keep(s, options->input_path);
+    s->arch = study_keep(s, options->arch);
+    s->kernel = study_keep(s, options->kernel);
+    s->base = arena_alloc(&s->texts, options->base_count + 1, sizeof *s->base);
+    s->path =
+        options->study_path == NULL ? default_study_path(s) : study_keep(s, options->study_path);
+    if (s->input_path == NULL || s->arch == NULL || s->kernel == NULL || s->base == NULL ||
+        s->path == NULL) {
+        return error_no_memory(error);
+    }
+    for (size_t i = 0; i < options->base_count; i++) {
+        s->base[i] = arena_strdup(&s->texts, options->base[i]);
+        if (s->base[i] == NULL) {
+            return error_no_memory(error);
+        }
+    }
+    s->base_count = options->base_count;
+    s->whole_module = options->whole_module;
+    s->allow_numerics = options->allow_numerics;
+    s->objectives = options->objectives;
+    s->workers = options->workers;
+    s->deadline_s = options->deadline_s;
+    s->search_options = (search_options){
+        .pool_size = options->pool_size,
+        .cull_size = options->cull_size,
+        .generations = options->generations,
+        .mutate_rate = options->mutate_rate,
+        .seed = options->seed,
+    };
+    return EVOCC_OK;
+}
+
+evocc_status study_preview(study **out, const study_options *options, evocc_error *error)
+{
+    study *s = mem_alloc(1, sizeof *s);
+    if (s == NULL) {
+        return error_no_memory(error);
+    }
+    evocc_status status = copy_options(s, options, error);
+    if (status == EVOCC_OK && s->objectives.count == 0) {
+        status = error_set(error, EVOCC_INVALID_ARGUMENT,
+                           "a study needs an objective: --minimize METRIC");
+    }
+    if (status == EVOCC_OK) {
+        status = study_prepare(s, options->ptxas, error);
+    }
+    if (status != EVOCC_OK) {
+        study_free(s);
+        return status;
+    }
+    *out = s;
+    return EVOCC_OK;
+}
+
+evocc_status study_create(study **out, const study_options *options, evocc_error *error)
+{
+    study *s = NULL;
+    evocc_status status = study_preview(&s, options, error);
+    if (status == EVOCC_OK) {
+        status = store_create(&s->store, s->path, error);
+        if (status == EVOCC_OK) {
+            status = save(s, error);
+            if (status != EVOCC_OK) {
+                unlink(s->path); /* ours, and no trial is in it */
+            }
+        }
+    }
+    if (status != EVOCC_OK) {
+        study_free(s);
+        return status;
+    }
+    *out = s;
+    return EVOCC_OK;
+}
+
+/* ---- Resumed studies
+ * -------------------------------------------------------------------------------- */
+
+static evocc_status load_text(const char **out, study *s, const char *name, evocc_error *error)
+{
+    char *value = NULL;
+    evocc_status status = store_get(&value, s->store, name, error);
+    if (status == EVOCC_OK) {
+        *out = study_keep(s, value);
+        mem_free(value);
+        status = *out == NULL ? error_no_memory(error) : EVOCC_OK;
+    }
+    return status;
+}
+
+static evocc_status load_size(size_t *out, study *s, const char *name, evocc_error *error)
+{
+    const char *text = "";
+    evocc_status status = load_text(&text, s, name, error);
+    *out = (size_t)strtoull(text, NULL, 10);
+    return status;
+}
+
+static evocc_status load_number(double *out, study *s, const char *name, evocc_error *error)
+{
+    const char *text = "";
+    evocc_status status = load_text(&text, s, name, error);
+    *out = strtod(text, NULL);
+    return status;
+}
+
+static evocc_status load_base(study *s, evocc_error *error)
+{
+    const char *text = "";
+    evocc_status status = load_text(&text, s, "base", error);
+    if (status != EVOCC_OK) {
+        return status;
+    }
+    size_t count = 0;
+    for (const char *c = text; *c != '\0'; c++) {
+        count += *c == '\n';
+    }
+    s->base = arena_alloc(&s->texts, count + 1, sizeof *s->base);
+    if (s->base == NULL) {
+        return error_no_memory(error);
+    }
+    for (; s->base_count < count; s->base_count++) {
+        size_t length = strcspn(text, "\n");
+        s->base[s->base_count] = arena_strndup(&s->texts, text, length);
+        if (s->base[s->base_count] == NULL) {
+            return error_no_memory(error);
+        }
+        text += length + 1;
+    }
+    return EVOCC_OK;
+}
+
+static evocc_status load_texts(study *s, evocc_error *error)
+{
+    const char *whole = "";
+    const char *numerics = "";
+    const char *objectives = "";
+    const struct {
+        const char *name;
+        const char **out;
+    } texts[] = {
+        {"input_path", &s->input_path}, {"arch", &s->arch},
+        {"kernel", &s->kernel},         {"whole_module", &whole},
+        {"allow_numerics", &numerics},  {"objectives", &objectives},
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        evocc_status status = load_text(texts[i].out, s, texts[i].name, error);
+        if (status != EVOCC_OK) {
+            return status;
+        }
+    }
+    s->whole_module = strcmp(whole, "yes") == 0;
+    s->allow_numerics = strcmp(numerics, "yes") == 0;
+    return objective_list_parse(&s->objectives, objectives, error);
+}
+
+static evocc_status load_numbers(study *s, evocc_error *error)
+{
+    size_t seed = 0;
+    const struct {
+        const char *name;
+        size_t *out;
+    } sizes[] = {
+        {"pool_size", &s->search_options.pool_size},
+        {"cull_size", &s->search_options.cull_size},
+        {"generations", &s->search_options.generations},
+        {"seed", &seed},
+    };
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        evocc_status status = load_size(sizes[i].out, s, sizes[i].name, error);
+        if (status != EVOCC_OK) {
+            return status;
+        }
+    }
+    s->search_options.seed = seed;
+    evocc_status status = load_number(&s->search_options.mutate_rate, s, "mutate_rate", error);
+    if (status == EVOCC_OK) {
+        status = load_number(&s->deadline_s, s, "deadline_s", error);
+    }
+    if (load_number(&s->elapsed_before_s, s, "elapsed_s", NULL) != EVOCC_OK) {
+        s->elapsed_before_s = 0; /* stopped before its first trial */
+    }
+    return status;
+}
+
+static evocc_status note_known(const store_trial *trial, void *context, evocc_error *error)
+{
+    study *s = context;
+    if (trial->id >= s->known_count) {
+        size_t capacity = s->known_count;
+        size_t old = s->known_count;
+        if (trial->id > UINT32_MAX ||
+            !mem_grow(&s->known, &capacity, (size_t)trial->id + 1, sizeof *s->known)) {
+            return error_no_memory(error);
+        }
+        memset(s->known + old, 0, (capacity - old) * sizeof *s->known);
+        s->known_count = capacity;
+    }
+    study_known *known = &s->known[trial->id];
+    known->present = true;
+    known->outcome = trial->outcome;
+    known->candidate = hash128_of(trial->candidate, strlen(trial->candidate), 0);
+    double metrics[EVALUATE_METRIC_COUNT];
+    size_t count;
+    const evaluate_metric_info *infos = evaluate_metrics(&count);
+    for (size_t i = 0; i < EVALUATE_METRIC_COUNT; i++) {
+        metrics[i] = (double)NAN;
+        for (size_t m = 0; m < trial->metric_count; m++) {
+            if (strcmp(trial->metric_names[m], infos[i].name) == 0) {
+                metrics[i] = trial->metrics[m];
+            }
+        }
+    }
+    study_objective_values(known->values, s, metrics);
+    size_t length = strlen(trial->code_hash);
+    if (length > 0 && map_get(&s->codes, trial->code_hash, length) == MAP_NONE) {
+        const char *key = study_keep(s, trial->code_hash);
+        if (key == NULL || !map_put(&s->codes, key, length, (size_t)trial->id)) {
+            return error_no_memory(error);
+        }
+    }
+    s->shared += trial->shared;
+    return EVOCC_OK;
+}
+
+evocc_status study_resume(study **out, const char *path, const char *ptxas, size_t workers,
+                          evocc_error *error)
+{
+    study *s = mem_alloc(1, sizeof *s);
+    if (s == NULL) {
+        return error_no_memory(error);
+    }
+    s->workers = workers;
+    s->path = study_keep(s, path);
+    char *complete = NULL;
+    evocc_status status =
+        s->path == NULL ? error_no_memory(error) : store_open(&s->store, path, error);
+    if (status == EVOCC_OK && store_get(&complete, s->store, "complete", NULL) != EVOCC_OK) {
+        status = error_set(error, EVOCC_DAMAGED,
+                           "%s: the study was stopped before it began; remove the file and start "
+                           "again",
+                           path);
+    }
+    mem_free(complete);
+    if (status == EVOCC_OK) {
+        status = load_texts(s, error);
+    }
+    if (status == EVOCC_OK) {
+        status = load_base(s, error);
+    }
+    if (status == EVOCC_OK) {
+        status = load_numbers(s, error);
+    }
+    if (status == EVOCC_OK) {
+        status = study_prepare(s, ptxas, error);
+    }
+    if (status == EVOCC_OK) {
+        status = check_environment(s, error);
+    }
+    if (status == EVOCC_OK) {
+        status = store_each_trial(s->store, note_known, s, error);
+    }
+    if (status != EVOCC_OK) {
+        study_free(s);
+        return status;
+    }
+    *out = s;
+    return EVOCC_OK;
+}

@@ -1,0 +1,74 @@
+/*
+ * internal.h: what the files of this room share.
+ *
+ *   setup.c   from a configuration to a study that can run: input, kernel, compiler, space
+ *   file.c    the study file: new studies and resumed ones
+ *   run.c     the loop
+ *   output.c  ACFs out of the front
+ */
+#ifndef STUDY_INTERNAL_H
+#define STUDY_INTERNAL_H
+
+#include "compiler/compiler.h"
+#include "evaluate/evaluate.h"
+#include "ptx/ptx.h"
+#include "search/search.h"
+#include "study/study.h"
+#include "util/map.h"
+#include "util/mem.h"
+
+/* A trial that the study file already held when this run began. */
+typedef struct study_known {
+    bool present;
+    evocc_outcome outcome;
+    hash128 candidate; /* of its text */
+    double values[OBJECTIVE_COUNT_MAX];
+} study_known;
+
+struct study {
+    /* configuration; texts in `texts` */
+    arena texts;
+    const char *path, *input_path, *arch, *kernel; /* kernel "": all entries */
+    bool whole_module, allow_numerics;
+    char **base; /* as typed */
+    size_t base_count;
+    const char **canonical_base;
+    size_t canonical_base_count;
+    objective_list objectives;
+    search_options search_options;
+    size_t workers;
+    double deadline_s;
+
+    /* what it works with */
+    char *input;
+    size_t input_length;
+    ptx_module *module;
+    launcher *launcher;
+    compiler_identity compiler;
+    evocc_space *space;
+    store *store;
+    evaluator *evaluator;
+    evocc_search *search;
+
+    /* state of the loop */
+    study_known *known;
+    size_t known_count;
+    map codes; /* code hash -> first trial; keys in texts */
+    uint64_t trials, valid, shared;
+    double baseline_values[OBJECTIVE_COUNT_MAX];
+    double best_values[OBJECTIVE_COUNT_MAX];
+    double best_gain;
+    double elapsed_before_s; /* of earlier runs */
+    uint32_t generation;     /* last one whose fingerprint was checked */
+};
+
+/* The values of the objectives among the metrics of evaluate_metrics(). */
+void study_objective_values(double *values, const study *s, const double *metrics);
+
+/* A copy that lives as long as the study; NULL when out of memory; "" for NULL. */
+const char *study_keep(study *s, const char *text);
+
+/* Everything between a configuration and a study that can run, the store aside. */
+evocc_status study_prepare(study *s, const char *ptxas, evocc_error *error);
+
+#endif

@@ -1,0 +1,150 @@
+#include "study/internal.h"
+
+#include "acf/acf.h"
+#include "util/error.h"
+#include "util/files.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* What stands in `found` beside the metrics. No date and no path: the same study gives the same
+   file on any day and in any folder. */
+static void found_lines(strbuf *out, const report_summary *summary, const report_point *point)
+{
+    strbuf_printf(out, "objectives: \"");
+    objective_list_text(out, &summary->objectives);
+    strbuf_printf(out, "\"\ntrial: %" PRIu64 "\ntrials: %zu\nseed: %" PRIu64 "\nevocc: \"%s\"\n",
+                  point->id, summary->trial_count, summary->seed, evocc_version());
+    strbuf_printf(out, "code: \"sha256:%s\"\n", point->code_hash);
+}
+
+/* Splits "a=1 b=2" into controls. Names and values point into `words`, which is cut apart. */
+static size_t split_controls(acf_control *controls, char *words)
+{
+    size_t count = 0;
+    while (*words != '\0') {
+        size_t length = strcspn(words, " ");
+        bool last = words[length] == '\0';
+        words[length] = '\0';
+        char *equals = strchr(words, '=');
+        if (equals != NULL) {
+            *equals = '\0';
+            controls[count++] = (acf_control){.full_name = words, .value = equals + 1};
+        }
+        words += length + (last ? 0 : 1);
+    }
+    return count;
+}
+
+static size_t known_metrics(acf_metric *metrics, const report_summary *summary,
+                            const report_point *point)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < summary->metric_count; i++) {
+        if (!isnan(summary->baseline_metrics[i]) && !isnan(point->metrics[i])) {
+            metrics[count++] = (acf_metric){.name = summary->metric_names[i],
+                                            .baseline = summary->baseline_metrics[i],
+                                            .tuned = point->metrics[i]};
+        }
+    }
+    return count;
+}
+
+static evocc_status write_point(study *s, const report_summary *summary, const report_point *point,
+                                const char *path, evocc_error *error)
+{
+    evocc_status status = EVOCC_OK;
+    acf *file = NULL;
+    strbuf found = {0};
+    strbuf text = {0};
+    char ptx[PTX_NAME_SIZE];
+    ptx_normal_name(ptx, s->module);
+    char *words = mem_strdup(point->candidate);
+    acf_control *controls = mem_alloc(point->control_count + 1, sizeof *controls);
+    acf_metric *metrics = mem_alloc(summary->metric_count + 1, sizeof *metrics);
+    found_lines(&found, summary, point);
+    if (words == NULL || controls == NULL || metrics == NULL || found.failed) {
+        status = error_no_memory(error);
+        goto cleanup;
+    }
+    acf contents = {
+        .target = {.compiler = compiler_ptxas.name,
+                   .version = s->compiler.version,
+                   .arch = s->arch,
+                   .kernel = *s->kernel == '\0' ? "*" : s->kernel,
+                   .base = s->canonical_base,
+                   .base_count = s->canonical_base_count,
+                   .ptx = ptx},
+        .controls = controls,
+        .control_count = split_controls(controls, words),
+        .metrics = metrics,
+        .metric_count = known_metrics(metrics, summary, point),
+        .found_extra = strbuf_text(&found),
+    };
+    status = acf_new(&file, &contents, error);
+    if (status == EVOCC_OK) {
+        status = acf_write(&text, file, error);
+    }
+    if (status == EVOCC_OK) {
+        status = file_write_atomic(path, text.data, text.length, error);
+    }
+cleanup:
+    acf_free(file);
+    strbuf_dispose(&found);
+    strbuf_dispose(&text);
+    mem_free(words);
+    mem_free(controls);
+    mem_free(metrics);
+    return status;
+}
+
+evocc_status study_write_best(study *s, const report_summary *summary, const char *path,
+                              evocc_error *error)
+{
+    if (!summary->improved) {
+        return error_set(error, EVOCC_NOT_FOUND, "no candidate was better than the baseline");
+    }
+    return write_point(s, summary, &summary->front[summary->best], path, error);
+}
+
+static evocc_status write_index(const report_summary *summary, const char *folder,
+                                evocc_error *error)
+{
+    strbuf text = {0};
+    char *path = path_join(folder, "index.json");
+    report_json(&text, summary);
+    evocc_status status = path == NULL || text.failed
+                              ? error_no_memory(error)
+                              : file_write_atomic(path, text.data, text.length, error);
+    mem_free(path);
+    strbuf_dispose(&text);
+    return status;
+}
+
+evocc_status study_write_front(study *s, const report_summary *summary, const char *folder,
+                               evocc_error *error)
+{
+    if (!summary->improved) {
+        return error_set(error, EVOCC_NOT_FOUND, "no candidate was better than the baseline");
+    }
+    evocc_status status = folder_make(folder, error);
+    for (size_t i = 0; status == EVOCC_OK && i <= summary->front_count; i++) {
+        /* Past the end comes best.acf, a copy of its point. */
+        bool last = i == summary->front_count;
+        const report_point *point = &summary->front[last ? summary->best : i];
+        char name[40] = "best.acf";
+        if (!last) {
+            snprintf(name, sizeof name, "trial-%" PRIu64 ".acf", point->id);
+        }
+        if (point->id == 0) {
+            continue; /* the baseline needs no file */
+        }
+        char *path = path_join(folder, name);
+        status =
+            path == NULL ? error_no_memory(error) : write_point(s, summary, point, path, error);
+        mem_free(path);
+    }
+    return status == EVOCC_OK ? write_index(summary, folder, error) : status;
+}

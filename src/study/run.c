@@ -1,0 +1,476 @@
+#include "study/internal.h"
+
+#include "util/clock.h"
+#include "util/error.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The loop's own view of one run. */
+typedef struct run {
+    study *study;
+    study_progress_function progress;
+    void *context;
+    int wake_fd;
+    double started_s;
+    double saved_s;     /* when the elapsed time was last written */
+    uint64_t evaluated; /* trials that this run compiled */
+    /* candidates in flight, by slot */
+    struct flight {
+        bool used;
+        uint64_t id;
+        uint32_t generation;
+        char *candidate; /* its text */
+    } * flights;
+} run;
+
+void study_objective_values(double *values, const study *s, const double *metrics)
+{
+    size_t count;
+    const evaluate_metric_info *infos = evaluate_metrics(&count);
+    for (size_t i = 0; i < s->objectives.count; i++) {
+        values[i] = (double)NAN;
+        for (size_t m = 0; m < count; m++) {
+            if (strcmp(infos[m].name, s->objectives.items[i].metric) == 0) {
+                values[i] = metrics[m];
+            }
+        }
+    }
+}
+
+/* Counts a told trial and keeps the best gain for the progress line. */
+static void account(study *s, uint64_t id, evocc_outcome outcome, const double *values)
+{
+    s->trials++;
+    if (outcome != EVOCC_OUTCOME_OK) {
+        return;
+    }
+    s->valid++;
+    if (id == 0) {
+        memcpy(s->baseline_values, values, sizeof s->baseline_values);
+        memcpy(s->best_values, values, sizeof s->best_values);
+        s->best_gain = 1;
+        return;
+    }
+    double gain = objective_list_gain(&s->objectives, s->baseline_values, values);
+    if (gain > s->best_gain) {
+        s->best_gain = gain;
+        memcpy(s->best_values, values, sizeof s->best_values);
+    }
+}
+
+static void report_progress(const run *r)
+{
+    const study *s = r->study;
+    if (r->progress == NULL) {
+        return;
+    }
+    search_progress state;
+    search_get_progress(&state, s->search);
+    double elapsed = clock_now_s() - r->started_s;
+    double rate = elapsed > 0 ? (double)r->evaluated / elapsed : 0;
+    study_progress progress = {
+        .generation = state.generation,
+        .generations = state.generations,
+        .trials = s->trials,
+        .budget = state.budget,
+        .valid = s->valid,
+        .shared = s->shared,
+        .gain = s->best_gain,
+        .baseline = s->baseline_values[0],
+        .best = s->best_values[0],
+        .metric = s->objectives.items[0].metric,
+        .trials_per_s = rate,
+        .left_s = rate > 0 ? (double)(state.budget - s->trials) / rate : (double)NAN,
+        .elapsed_s = elapsed,
+    };
+    r->progress(&progress, r->context);
+}
+
+/* Whether a trial's code was seen before; remembers it otherwise. */
+static evocc_status note_code(bool *seen, study *s, const char *hash, uint64_t id,
+                              evocc_error *error)
+{
+    size_t length = strlen(hash);
+    *seen = length > 0 && map_get(&s->codes, hash, length) != MAP_NONE;
+    if (length > 0 && !*seen) {
+        const char *key = arena_strdup(&s->texts, hash);
+        if (key == NULL || !map_put(&s->codes, key, length, (size_t)id)) {
+            return error_no_memory(error);
+        }
+    }
+    return EVOCC_OK;
+}
+
+static evocc_status save_elapsed(run *r, evocc_error *error)
+{
+    strbuf text = {0};
+    r->saved_s = clock_now_s();
+    strbuf_number(&text, r->study->elapsed_before_s + r->saved_s - r->started_s);
+    evocc_status status = text.failed
+                              ? error_no_memory(error)
+                              : store_set(r->study->store, "elapsed_s", strbuf_text(&text), error);
+    strbuf_dispose(&text);
+    return status;
+}
+
+/* On disk first, then told. */
+static evocc_status record(run *r, const struct flight *flight, const evaluate_result *result,
+                           evocc_error *error)
+{
+    study *s = r->study;
+    bool seen = false;
+    evocc_status status = note_code(&seen, s, result->code_hash, flight->id, error);
+    if (status != EVOCC_OK) {
+        return status;
+    }
+    s->shared += seen;
+    size_t count;
+    const evaluate_metric_info *infos = evaluate_metrics(&count);
+    store_trial trial = {
+        .id = flight->id,
+        .generation = flight->generation,
+        .outcome = result->outcome,
+        .candidate = flight->candidate,
+        .code_hash = result->code_hash,
+        .detail = result->detail,
+        .command = result->command,
+        .wall_s = result->wall_s,
+        .shared = seen,
+        .metric_count = result->outcome == EVOCC_OUTCOME_OK ? count : 0,
+    };
+    for (size_t i = 0; i < count; i++) {
+        trial.metric_names[i] = infos[i].name;
+        trial.metrics[i] = result->metrics[i];
+    }
+    status = store_add_trial(s->store, &trial, error);
+    if (status == EVOCC_OK && clock_now_s() - r->saved_s > 1) {
+        status = save_elapsed(r, error);
+    }
+    double values[OBJECTIVE_COUNT_MAX] = {0};
+    study_objective_values(values, s, result->metrics);
+    if (status == EVOCC_OK) {
+        status = search_tell(s->search, flight->id, result->outcome, values, error);
+    }
+    if (status == EVOCC_OK) {
+        account(s, flight->id, result->outcome, values);
+        r->evaluated++;
+        report_progress(r);
+    }
+    return status;
+}
+
+static void flight_clear(struct flight *flight)
+{
+    mem_free(flight->candidate);
+    *flight = (struct flight){0};
+}
+
+static evocc_status submit(run *r, const search_candidate *candidate, char *text,
+                           evocc_error *error)
+{
+    for (size_t i = 0; i < r->study->workers; i++) {
+        struct flight *flight = &r->flights[i];
+        if (!flight->used) {
+            *flight = (struct flight){true, candidate->id, candidate->generation, text};
+            evaluator *e = r->study->evaluator;
+            return e->class->submit(e, candidate->id, candidate->genes, error);
+        }
+    }
+    mem_free(text);
+    return error_set(error, EVOCC_INVALID_ARGUMENT, "more candidates than workers");
+}
+
+/* The answer to one submitted candidate. */
+static evocc_status take_result(run *r, evocc_error *error)
+{
+    evaluator *e = r->study->evaluator;
+    evaluate_result result = {0};
+    evocc_status status = e->class->wait(e, -1, r->wake_fd, &result, error);
+    if (status != EVOCC_OK) {
+        return status;
+    }
+    struct flight *flight = NULL;
+    for (size_t i = 0; i < r->study->workers; i++) {
+        if (r->flights[i].used && r->flights[i].id == result.id) {
+            flight = &r->flights[i];
+        }
+    }
+    if (flight == NULL) {
+        status = error_set(error, EVOCC_DAMAGED, "an answer to trial %" PRIu64 " nobody asked for",
+                           result.id);
+    } else {
+        status = record(r, flight, &result, error);
+        flight_clear(flight);
+    }
+    evaluate_result_dispose(&result);
+    return status;
+}
+
+/* A trial that the study file holds is told, not evaluated; the same questions must come again. */
+static evocc_status replay(study *s, const search_candidate *candidate, const char *text,
+                           evocc_error *error)
+{
+    const study_known *known = &s->known[candidate->id];
+    if (!hash128_equal(known->candidate, hash128_of(text, strlen(text), 0))) {
+        return error_set(error, EVOCC_MISMATCH,
+                         "%s: this evocc would ask another trial %" PRIu64
+                         " than the study file holds: resume with the evocc that began it",
+                         s->path, candidate->id);
+    }
+    evocc_status status =
+        search_tell(s->search, candidate->id, known->outcome, known->values, error);
+    if (status == EVOCC_OK) {
+        account(s, candidate->id, known->outcome, known->values);
+    }
+    return status;
+}
+
+/* The state of generator and pool at the start of each generation is in the store: a resumed run
+   must pass through the same. */
+static evocc_status check_fingerprint(study *s, uint32_t generation, evocc_error *error)
+{
+    if (generation == s->generation) {
+        return EVOCC_OK;
+    }
+    s->generation = generation;
+    char name[40];
+    char now[24];
+    char *then = NULL;
+    snprintf(name, sizeof name, "generation_%" PRIu32 "_state", generation);
+    snprintf(now, sizeof now, "%016" PRIx64, search_fingerprint(s->search));
+    evocc_status status = store_get(&then, s->store, name, error);
+    if (status == EVOCC_NOT_FOUND) {
+        return store_set(s->store, name, now, error);
+    }
+    if (status == EVOCC_OK && strcmp(then, now) != 0) {
+        status = error_set(error, EVOCC_MISMATCH,
+                           "%s: the search at generation %" PRIu32
+                           " is not what it was: resume with the evocc that began it",
+                           s->path, generation);
+    }
+    mem_free(then);
+    return status;
+}
+
+/* Asks once. *submitted tells whether a candidate went to the evaluator. */
+static evocc_status ask_one(run *r, bool *submitted, evocc_error *error)
+{
+    study *s = r->study;
+    search_candidate candidate;
+    *submitted = false;
+    evocc_status status = search_ask(&candidate, s->search, error);
+    if (status == EVOCC_OK) {
+        status = check_fingerprint(s, candidate.generation, error);
+    }
+    if (status != EVOCC_OK) {
+        return status;
+    }
+    strbuf text = {0};
+    space_candidate_text(&text, s->space, candidate.genes);
+    char *copy = strbuf_take(&text);
+    if (copy == NULL) {
+        return error_no_memory(error);
+    }
+    if (candidate.id < s->known_count && s->known[candidate.id].present) {
+        status = replay(s, &candidate, copy, error);
+        mem_free(copy);
+        return status;
+    }
+    *submitted = true;
+    return submit(r, &candidate, copy, error);
+}
+
+/* Keeps the workers busy until the search has no more to ask and all is answered. */
+static evocc_status search_to_end(run *r, evocc_error *error)
+{
+    evaluator *e = r->study->evaluator;
+    for (;;) {
+        evocc_status status = EVOCC_OK;
+        bool submitted;
+        while (status == EVOCC_OK && e->in_flight < r->study->workers) {
+            status = ask_one(r, &submitted, error);
+        }
+        bool over = status == EVOCC_DONE || status == EVOCC_EXHAUSTED;
+        if (over && e->in_flight == 0) {
+            return EVOCC_OK;
+        }
+        if (status != EVOCC_OK && status != EVOCC_WAIT && !over) {
+            return status;
+        }
+        status = take_result(r, error);
+        if (status != EVOCC_OK) {
+            return status;
+        }
+    }
+}
+
+/* The baseline comes alone: nothing is worth compiling when it fails. Its deadline is long, the
+   others' follows from its time. */
+static evocc_status run_baseline(run *r, evocc_error *error)
+{
+    bool submitted;
+    evocc_status status = ask_one(r, &submitted, error);
+    if (status == EVOCC_OK && submitted) {
+        status = take_result(r, error);
+    }
+    return status;
+}
+
+typedef struct baseline_record {
+    evocc_outcome outcome;
+    char detail[EVOCC_ERROR_SIZE / 2];
+} baseline_record;
+
+static evocc_status read_baseline(const store_trial *trial, void *context, evocc_error *error)
+{
+    (void)error;
+    baseline_record *record = context;
+    if (trial->id == 0) {
+        record->outcome = trial->outcome;
+        snprintf(record->detail, sizeof record->detail, "%s", trial->detail);
+    }
+    return EVOCC_DONE; /* ids rise: the first is all that is wanted */
+}
+
+static evocc_status check_baseline(study *s, evocc_error *error)
+{
+    baseline_record baseline = {.outcome = EVOCC_OUTCOME_CANCELLED};
+    evocc_status status = store_each_trial(s->store, read_baseline, &baseline, error);
+    if (status != EVOCC_DONE && status != EVOCC_OK) {
+        return status;
+    }
+    if (baseline.outcome != EVOCC_OUTCOME_OK) {
+        return error_set(error, EVOCC_PROCESS,
+                         "the baseline does not compile (%s), so there is nothing to compare with: "
+                         "%s",
+                         evocc_outcome_name(baseline.outcome), baseline.detail);
+    }
+    for (size_t i = 0; i < s->objectives.count; i++) {
+        if (isnan(s->baseline_values[i])) {
+            return error_set(error, EVOCC_UNSUPPORTED,
+                             "%s %s does not report %s, so it cannot be an objective",
+                             s->compiler.path, s->compiler.version, s->objectives.items[i].metric);
+        }
+    }
+    return EVOCC_OK;
+}
+
+/* Machine code of the baseline and of the front, so that the file shows what was found. */
+static evocc_status keep_code(study *s, const char *name, const int32_t *genes, evocc_error *error)
+{
+    char *code = NULL;
+    size_t length = 0;
+    evocc_status status = evaluate_static_cubin(&code, &length, s->evaluator, genes, error);
+    if (status == EVOCC_OK) {
+        status = store_put_artifact(s->store, name, code, length, error);
+    }
+    mem_free(code);
+    return status;
+}
+
+static evocc_status keep_artifacts(study *s, evocc_error *error)
+{
+    report_summary *summary = NULL;
+    int32_t *genes = mem_alloc(space_count(s->space) + 1, sizeof *genes);
+    evocc_status status =
+        genes == NULL ? error_no_memory(error) : study_summary(&summary, s, error);
+    for (size_t i = 0; status == EVOCC_OK && i <= summary->front_count; i++) {
+        /* Past the end comes the baseline, which need not be in the front. */
+        bool last = i == summary->front_count;
+        char name[40];
+        snprintf(name, sizeof name, "code_%" PRIu64, last ? 0 : summary->front[i].id);
+        status =
+            space_candidate_parse(genes, s->space, last ? "" : summary->front[i].candidate, error);
+        if (status == EVOCC_OK) {
+            status = keep_code(s, name, genes, error);
+        }
+    }
+    report_summary_free(summary);
+    mem_free(genes);
+    return status;
+}
+
+static evocc_status finish(run *r, evocc_error *error)
+{
+    evocc_status status = save_elapsed(r, error);
+    if (status == EVOCC_OK) {
+        status = keep_artifacts(r->study, error);
+    }
+    return status == EVOCC_OK ? store_set(r->study->store, "finished", "yes", error) : status;
+}
+
+evocc_status study_run(study *s, study_progress_function progress, void *context, int wake_fd,
+                       evocc_error *error)
+{
+    run r = {.study = s, .progress = progress, .context = context, .wake_fd = wake_fd};
+    r.started_s = r.saved_s = clock_now_s();
+    r.flights = mem_alloc(s->workers, sizeof *r.flights);
+    if (r.flights == NULL) {
+        return error_no_memory(error);
+    }
+    evocc_status status = run_baseline(&r, error);
+    if (status == EVOCC_OK) {
+        status = check_baseline(s, error);
+    }
+    if (status == EVOCC_OK) {
+        status = search_to_end(&r, error);
+    }
+    if (status == EVOCC_OK) {
+        status = finish(&r, error);
+    } else {
+        save_elapsed(&r, NULL);
+    }
+    for (size_t i = 0; i < s->workers; i++) {
+        mem_free(r.flights[i].candidate);
+    }
+    mem_free(r.flights);
+    return status;
+}
+
+const char *study_path(const study *s)
+{
+    return s->path;
+}
+
+size_t study_control_count(const study *s)
+{
+    return space_count(s->space);
+}
+
+size_t study_worker_count(const study *s)
+{
+    return s->workers;
+}
+
+const char *study_compiler_path(const study *s)
+{
+    return s->compiler.path;
+}
+
+evocc_status study_summary(report_summary **out, study *s, evocc_error *error)
+{
+    return report_summary_load(out, s->store, s->path, error);
+}
+
+const evocc_space *study_space(const study *s)
+{
+    return s->space;
+}
+
+evocc_status study_compile(char **out, size_t *length, study *s, const char *candidate,
+                           evocc_error *error)
+{
+    int32_t *genes = mem_alloc(space_count(s->space) + 1, sizeof *genes);
+    if (genes == NULL) {
+        return error_no_memory(error);
+    }
+    evocc_status status = space_candidate_parse(genes, s->space, candidate, error);
+    if (status == EVOCC_OK) {
+        status = evaluate_static_cubin(out, length, s->evaluator, genes, error);
+    }
+    mem_free(genes);
+    return status;
+}

@@ -1,0 +1,281 @@
+#include "study/internal.h"
+
+#include "util/error.h"
+#include "util/files.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { INPUT_LIMIT = 256 << 20 };
+
+void study_free(study *s)
+{
+    if (s == NULL) {
+        return;
+    }
+    search_free(s->search);
+    if (s->evaluator != NULL) {
+        s->evaluator->class->free(s->evaluator);
+    }
+    launcher_free(s->launcher);
+    store_free(s->store);
+    space_free(s->space);
+    compiler_identity_dispose(&s->compiler);
+    ptx_free(s->module);
+    mem_free(s->input);
+    mem_free(s->known);
+    map_dispose(&s->codes);
+    arena_dispose(&s->texts);
+    mem_free(s);
+}
+
+const char *study_keep(study *s, const char *text)
+{
+    return arena_strdup(&s->texts, text == NULL ? "" : text);
+}
+
+/* ---- Input and kernel ---------------------------------------------------------------------------
+ */
+
+static evocc_status read_input(study *s, evocc_error *error)
+{
+    evocc_status status = file_read(&s->input, &s->input_length, s->input_path, INPUT_LIMIT, error);
+    if (status != EVOCC_OK) {
+        return status;
+    }
+    return ptx_parse(&s->module, s->input, s->input_length, s->input_path, error);
+}
+
+static evocc_status name_kernels(const study *s, const char *problem, evocc_error *error)
+{
+    strbuf names = {0};
+    size_t count = ptx_entry_count(s->module);
+    for (size_t i = 0; i < count && names.length < 300; i++) {
+        strbuf_printf(&names, "%s%s", i == 0 ? "" : ", ", ptx_entry_name(s->module, i));
+    }
+    evocc_status status =
+        error_set(error, EVOCC_INVALID_ARGUMENT, "%s %s: it has %zu: %s%s", s->input_path, problem,
+                  count, strbuf_text(&names), names.length < 300 ? "" : ", ...");
+    strbuf_dispose(&names);
+    return status;
+}
+
+/* Settles which entry is tuned; "" means all of them. */
+static evocc_status choose_kernel(study *s, evocc_error *error)
+{
+    size_t count = ptx_entry_count(s->module);
+    if (count == 0) {
+        return error_set(error, EVOCC_INVALID_ARGUMENT,
+                         "%s has no kernel: evocc tunes a .entry with a body", s->input_path);
+    }
+    if (*s->kernel != '\0') {
+        for (size_t i = 0; i < count; i++) {
+            if (strcmp(ptx_entry_name(s->module, i), s->kernel) == 0) {
+                return EVOCC_OK;
+            }
+        }
+        char problem[200];
+        snprintf(problem, sizeof problem, "has no kernel '%s'", s->kernel);
+        return name_kernels(s, problem, error);
+    }
+    if (count == 1) {
+        s->kernel = study_keep(s, ptx_entry_name(s->module, 0));
+        return s->kernel == NULL ? error_no_memory(error) : EVOCC_OK;
+    }
+    return s->whole_module
+               ? EVOCC_OK
+               : name_kernels(s,
+                              "has more than one kernel; choose with --kernel NAME, or count all "
+                              "with --whole-module",
+                              error);
+}
+
+/* ---- Compiler and space
+ * --------------------------------------------------------------------------- */
+
+static bool has_word(const char *words, const char *word)
+{
+    size_t length = strlen(word);
+    for (const char *at = words; (at = strstr(at, word)) != NULL; at += length) {
+        bool begins = at == words || at[-1] == ' ';
+        bool ends = at[length] == '\0' || at[length] == ' ';
+        if (begins && ends) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static evocc_status check_compiler(const study *s, evocc_error *error)
+{
+    const compiler_identity *c = &s->compiler;
+    if (*c->archs != '\0' && !has_word(c->archs, s->arch)) {
+        return error_set(error, EVOCC_INVALID_ARGUMENT,
+                         "%s (%s) does not know the architecture '%s'; it knows: %s", c->path,
+                         c->version, s->arch, c->archs);
+    }
+    int version = ptx_version(s->module);
+    if (c->max_ptx_version > 0 && version > c->max_ptx_version) {
+        return error_set(
+            error, EVOCC_UNSUPPORTED,
+            "%s is PTX %d.%d, but %s (%s) reads at most %d.%d: name a newer ptxas with "
+            "--ptxas",
+            s->input_path, version / 10, version % 10, c->path, c->version, c->max_ptx_version / 10,
+            c->max_ptx_version % 10);
+    }
+    return EVOCC_OK;
+}
+
+static evocc_status find_compiler(study *s, const char *given, evocc_error *error)
+{
+    char *path = NULL;
+    evocc_status status = compiler_find(&path, "ptxas", given, error);
+    if (status == EVOCC_OK) {
+        status = launcher_new(&s->launcher, error);
+    }
+    if (status == EVOCC_OK) {
+        status = compiler_ptxas.identify(&s->compiler, s->launcher, path, error);
+    }
+    mem_free(path);
+    return status == EVOCC_OK ? check_compiler(s, error) : status;
+}
+
+/* The user's own options in the form that ACFs and the wrapper compare. */
+static evocc_status canonical_base(study *s, evocc_error *error)
+{
+    compiler_command command = {0};
+    char arch[64];
+    snprintf(arch, sizeof arch, "-arch=%s", s->arch);
+    for (size_t i = 0; i < s->base_count; i++) {
+        compiler_command_add(&command, s->base[i]);
+    }
+    compiler_command_add(&command, arch);
+    compiler_command_add(&command, s->input_path);
+    if (command.failed) {
+        compiler_command_dispose(&command);
+        return error_no_memory(error);
+    }
+    compiler_invocation read = {0};
+    evocc_status status =
+        compiler_ptxas.read_command(&read, (int)command.count, command.argv, error);
+    if (status == EVOCC_OK && !read.understood) {
+        status =
+            error_set(error, EVOCC_INVALID_ARGUMENT, "ptxas options after --: %s", read.why_not);
+    }
+    if (status == EVOCC_OK) {
+        s->canonical_base = arena_alloc(&s->texts, read.base_count + 1, sizeof *s->canonical_base);
+        for (size_t i = 0; s->canonical_base != NULL && i < read.base_count; i++) {
+            s->canonical_base[i] = study_keep(s, read.base[i]);
+        }
+        s->canonical_base_count = read.base_count;
+        status = s->canonical_base == NULL ? error_no_memory(error) : EVOCC_OK;
+    }
+    compiler_invocation_dispose(&read);
+    compiler_command_dispose(&command);
+    return status;
+}
+
+static evocc_status add_ptx_controls(study *s, evocc_error *error)
+{
+    ptx_limits limits = {.max_version = s->compiler.max_ptx_version,
+                         .allow_numerics = s->allow_numerics};
+    evocc_status status = EVOCC_OK;
+    for (size_t i = 0; i < ptx_entry_count(s->module) && status == EVOCC_OK; i++) {
+        const char *entry = ptx_entry_name(s->module, i);
+        if (*s->kernel == '\0' || strcmp(s->kernel, entry) == 0) {
+            status = ptx_add_controls(s->space, s->module, entry, &limits, error);
+        }
+    }
+    return status;
+}
+
+static bool keep_control(const space_control *control, void *context)
+{
+    const study *s = context;
+    return s->allow_numerics || control->numerics == SPACE_EXACT;
+}
+
+/* ptxas options reach the whole module: with several entries they are searched only when all of
+   them count. */
+static evocc_status make_space(study *s, evocc_error *error)
+{
+    evocc_space *options = NULL;
+    evocc_status status = space_new(&s->space, error);
+    if (status == EVOCC_OK && (s->whole_module || ptx_entry_count(s->module) == 1)) {
+        status = compiler_ptxas.make_space(&options, s->launcher, &s->compiler, s->arch, s->base,
+                                           s->base_count, error);
+        if (status == EVOCC_OK) {
+            status = space_add_all(s->space, options, keep_control, s, error);
+        }
+    }
+    if (status == EVOCC_OK) {
+        status = add_ptx_controls(s, error);
+    }
+    if (status == EVOCC_OK) {
+        status = space_finish(s->space, error);
+    }
+    space_free(options);
+    return status;
+}
+
+static evocc_status make_evaluator(study *s, evocc_error *error)
+{
+    evaluate_static_options options = {
+        .module = s->module,
+        .module_path = s->input_path,
+        .entry = s->whole_module ? NULL : s->kernel,
+        .arch = s->arch,
+        .ptxas = &s->compiler,
+        .base = s->base,
+        .base_count = s->base_count,
+        .space = s->space,
+        .launcher = s->launcher,
+        .workers = s->workers,
+        .deadline_s = s->deadline_s,
+    };
+    return evaluate_static_new(&s->evaluator, &options, error);
+}
+
+static evocc_status make_search(study *s, evocc_error *error)
+{
+    search_objective objectives[OBJECTIVE_COUNT_MAX];
+    for (size_t i = 0; i < s->objectives.count; i++) {
+        objectives[i] = (search_objective){.maximize = s->objectives.items[i].maximize,
+                                           .weight = s->objectives.items[i].weight};
+    }
+    search_options options = s->search_options;
+    options.objectives = objectives;
+    options.objective_count = s->objectives.count;
+    return search_new(&s->search, s->space, &options, error);
+}
+
+evocc_status study_prepare(study *s, const char *ptxas, evocc_error *error)
+{
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    if (s->workers == 0) {
+        s->workers = cores > 0 ? (size_t)cores : 1;
+    }
+    evocc_status status = read_input(s, error);
+    if (status == EVOCC_OK && *s->arch == '\0') {
+        s->arch = study_keep(s, ptx_target(s->module));
+        status = s->arch == NULL ? error_no_memory(error) : EVOCC_OK;
+    }
+    if (status == EVOCC_OK) {
+        status = choose_kernel(s, error);
+    }
+    if (status == EVOCC_OK) {
+        status = find_compiler(s, ptxas, error);
+    }
+    if (status == EVOCC_OK) {
+        status = canonical_base(s, error);
+    }
+    if (status == EVOCC_OK) {
+        status = make_space(s, error);
+    }
+    if (status == EVOCC_OK) {
+        status = make_evaluator(s, error);
+    }
+    return status == EVOCC_OK ? make_search(s, error) : status;
+}
