@@ -1,6 +1,6 @@
 /*
- * search: evolutionary search by ask and tell. May use util, stats and space; no input or output, no
- * clock, no environment: the same seed and the same answers give the same questions everywhere.
+ * search: evolutionary search by ask and tell. May use util, stats and space; no input or output,
+ * no clock, no environment: the same seed and the same answers give the same questions everywhere.
  *
  * The first candidate is the baseline (all genes absent). Generations: pool_size candidates, then
  * cull_size new ones in each later generation. A generation must be told completely before the next
@@ -15,31 +15,41 @@
 typedef struct search_objective {
     bool maximize;
     double weight; /* 0: 1 */
+    bool limited;  /* `limit` holds: a trial beyond it ranks behind all trials within the limits */
+    double limit;  /* in the metric's own direction: at most (minimized) or at least (maximized) */
 } search_objective;
 
+/* A further rule of the caller's: whether a canonical candidate may be proposed. It must answer the
+   same for the same genes at all times. Candidates refused here cost no trial. */
+typedef bool search_filter(void *context, const int32_t *genes);
+
 typedef struct search_options {
-    size_t pool_size;     /* 0: 32 */
-    size_t cull_size;     /* 0: 24 */
-    size_t generations;   /* 0: 20 */
-    double mutate_rate;   /* 0: 0.1; share of genes changed by the configured mutation */
+    size_t pool_size;   /* 0: 32 */
+    size_t cull_size;   /* 0: 24 */
+    size_t generations; /* 0: 20 */
+    double mutate_rate; /* 0: 0.1; share of genes changed by the configured mutation */
     uint64_t seed;
     const search_objective *objectives; /* copied */
     size_t objective_count;             /* 1 .. 16 */
-    const int32_t *const *seeds; /* candidates to start from (earlier ACFs); copied, at most pool/4 */
+    const int32_t *const *seeds; /* candidates to start from (earlier ACFs); copied, at most pool/4;
+                                    those that the space forbids are repaired or left out */
     size_t seed_count;
+    search_filter *filter; /* NULL: none */
+    void *filter_context;
+    const struct search_tuning *tuning; /* NULL: the defaults of tuning.h; copied */
 } search_options;
 
 typedef struct evocc_search evocc_search;
 
 typedef struct search_candidate {
-    uint64_t id;         /* 0, 1, 2, ...: the trial number; 0 is the baseline */
-    uint32_t generation; /* from 0 */
+    uint64_t id;          /* 0, 1, 2, ...: the trial number; 0 is the baseline */
+    uint32_t generation;  /* from 0 */
     const int32_t *genes; /* canonical; borrowed until the next call on this search */
 } search_candidate;
 
 /* The space is borrowed and must outlive the search. */
-evocc_status search_new(evocc_search **out, const evocc_space *space,
-                        const search_options *options, evocc_error *error);
+evocc_status search_new(evocc_search **out, const evocc_space *space, const search_options *options,
+                        evocc_error *error);
 void search_free(evocc_search *search);
 
 /* EVOCC_WAIT: tell first. EVOCC_DONE: the budget is spent. EVOCC_EXHAUSTED: every allowed candidate

@@ -1,0 +1,131 @@
+#include "search/archive.h"
+
+#include "search/ranking.h"
+#include "util/error.h"
+#include "util/mem.h"
+
+#include <string.h>
+
+static bool is_dominated(archive *a, const individual *one)
+{
+    for (size_t k = 0; k < a->count; k++) {
+        size_t i = (a->hint + k) % a->count;
+        if (individual_dominates(&a->entries[i]->as, one, a->objective_count)) {
+            a->hint = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+static archive_entry *entry_new(const archive *a, const individual *one)
+{
+    archive_entry *entry = mem_alloc(1, sizeof *entry);
+    int32_t *genes = mem_alloc(a->gene_count, sizeof *genes);
+    double *values = mem_alloc(a->objective_count, sizeof *values);
+    if (entry == NULL || genes == NULL || values == NULL) {
+        mem_free(entry);
+        mem_free(genes);
+        mem_free(values);
+        return NULL;
+    }
+    entry->as = *one;
+    entry->as.genes = genes;
+    entry->as.values = values;
+    memcpy(genes, one->genes, a->gene_count * sizeof *genes);
+    memcpy(values, one->values, a->objective_count * sizeof *values);
+    return entry;
+}
+
+static void entry_free(archive_entry *entry)
+{
+    mem_free(entry->as.genes);
+    mem_free(entry->as.values);
+    mem_free(entry);
+}
+
+static void drop_dominated(archive *a, const individual *by)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < a->count; i++) {
+        if (individual_dominates(by, &a->entries[i]->as, a->objective_count)) {
+            entry_free(a->entries[i]);
+        } else {
+            a->entries[kept++] = a->entries[i];
+        }
+    }
+    a->count = kept;
+}
+
+/* First entry whose id is not below. */
+static size_t lower_bound(const archive *a, uint64_t id)
+{
+    size_t low = 0;
+    size_t high = a->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (a->entries[middle]->as.id < id) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+static void renumber(archive *a)
+{
+    for (size_t i = 0; i < a->count; i++) {
+        a->ids[i] = a->entries[i]->as.id;
+    }
+    a->hint = 0;
+}
+
+evocc_status archive_offer(archive *a, const individual *one, evocc_error *error)
+{
+    if (one->violation > 0 || is_dominated(a, one)) {
+        return EVOCC_OK;
+    }
+    archive_entry *entry = entry_new(a, one);
+    if (entry == NULL || !mem_grow(&a->entries, &a->capacity, a->count + 1, sizeof *a->entries) ||
+        !mem_grow(&a->ids, &a->id_capacity, a->count + 1, sizeof *a->ids)) {
+        if (entry != NULL) {
+            entry_free(entry);
+        }
+        return error_no_memory(error);
+    }
+    drop_dominated(a, one);
+    size_t at = lower_bound(a, one->id);
+    memmove(a->entries + at + 1, a->entries + at, (a->count - at) * sizeof *a->entries);
+    a->entries[at] = entry;
+    a->count++;
+    renumber(a);
+    return EVOCC_OK;
+}
+
+const archive_entry *archive_find(const archive *a, uint64_t id)
+{
+    size_t at = lower_bound(a, id);
+    return at < a->count && a->entries[at]->as.id == id ? a->entries[at] : NULL;
+}
+
+void archive_remove(archive *a, uint64_t id)
+{
+    size_t at = lower_bound(a, id);
+    if (at < a->count && a->entries[at]->as.id == id) {
+        entry_free(a->entries[at]);
+        a->count--;
+        memmove(a->entries + at, a->entries + at + 1, (a->count - at) * sizeof *a->entries);
+        renumber(a);
+    }
+}
+
+void archive_dispose(archive *a)
+{
+    for (size_t i = 0; i < a->count; i++) {
+        entry_free(a->entries[i]);
+    }
+    mem_free(a->entries);
+    mem_free(a->ids);
+    *a = (archive){0};
+}

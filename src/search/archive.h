@@ -1,0 +1,31 @@
+/*
+ * archive: every non-dominated valid trial within the limits, however many there are; unlike the
+ * pool it forgets none of them. With one objective that is the best trial.
+ */
+#ifndef SEARCH_ARCHIVE_H
+#define SEARCH_ARCHIVE_H
+
+#include "search/pool.h"
+
+typedef struct archive_entry {
+    individual as; /* genes and values are the entry's own */
+} archive_entry;
+
+/* Zero-initialised apart from the two counts is empty. */
+typedef struct archive {
+    size_t gene_count, objective_count;
+    archive_entry **entries; /* by id */
+    uint64_t *ids;           /* the same order, for search_front */
+    size_t count, capacity, id_capacity;
+    size_t hint; /* the entry that dominated the last loser: often dominates the next one, too */
+} archive;
+
+/* Takes a copy unless it is dominated, and drops what it dominates. The final set does not depend
+   on the order of offers. On EVOCC_NO_MEMORY the archive is as before. */
+evocc_status archive_offer(archive *a, const individual *one, evocc_error *error);
+
+const archive_entry *archive_find(const archive *a, uint64_t id);
+void archive_remove(archive *a, uint64_t id);
+void archive_dispose(archive *a);
+
+#endif

@@ -1,0 +1,21 @@
+/*
+ * tuning: the constants of the engine, gathered where benches can vary them one by one. The
+ * defaults are what bench/replay chose; docs/bench-search.md has the numbers, those of the losers
+ * too.
+ */
+#ifndef SEARCH_TUNING_H
+#define SEARCH_TUNING_H
+
+typedef struct search_tuning {
+    double near_share;             /* of the first pool: a few steps from the baseline */
+    double crossover_rate;         /* chance that a child has two parents */
+    double mutate_after_crossover; /* chance that such a child is mutated as well */
+    double parent_share;           /* of the pool, the best of it: who may be a parent */
+    double mutation_one, mutation_three, mutation_rate, mutation_power; /* weights of the mixture */
+    double step_share;  /* of the moves of ordered controls: steps, the rest any other value */
+    double step_longer; /* chance of each further step */
+} search_tuning;
+
+extern const search_tuning search_tuning_default;
+
+#endif
