@@ -1,5 +1,5 @@
 #!/bin/sh
-# tools/test counts cases of cmocka programs and scripts, and never calls a bad run good.
+# tools/run-tests counts cases of cmocka programs and scripts, and never calls a bad run good.
 . "$(dirname "$0")/lib.sh"
 project=$scratch/project
 mkdir "$project"
@@ -32,7 +32,7 @@ expect() {
     status=$1
     line=$2
     shift 2
-    "$EVOCC_SOURCE_DIR/tools/test" "$scratch/build" "$@" >"$scratch/out" 2>&1
+    "$EVOCC_SOURCE_DIR/tools/run-tests" "$scratch/build" "$@" >"$scratch/out" 2>&1
     got=$?
     last=$(tail -n 1 "$scratch/out")
     [ "$got" = "$status" ] && [ "$last" = "$line" ] ||
