@@ -4,8 +4,8 @@
  *
  * A control is one named decision with a finite, indexed domain. A candidate is one gene per
  * control, in the order of the space: the index of a value, or SPACE_ABSENT where the control is at
- * its default, knocked out or dormant. Everything downstream (search, store, ACF) works on genes and
- * on the text "stage/name=value"; only compilers and ptx know what a value means.
+ * its default, knocked out or dormant. Everything downstream (search, store, ACF) works on genes
+ * and on the text "stage/name=value"; only compilers and ptx know what a value means.
  */
 #ifndef SPACE_SPACE_H
 #define SPACE_SPACE_H
@@ -26,6 +26,7 @@ typedef enum space_stage {
     SPACE_STAGE_CLANG
 } space_stage;
 const char *space_stage_name(space_stage stage); /* "ptxas" */
+bool space_stage_parse(space_stage *out, const char *name);
 
 typedef enum space_kind {
     SPACE_FLAG,   /* one value, "on": given or absent */
@@ -55,9 +56,21 @@ typedef struct space_control {
                               logarithmic SPACE_FLOAT, where the caller states it */
     int32_t default_index; /* SPACE_ABSENT: the default has no value (a flag that is not given) */
     double knockout;       /* probability that a sampled candidate leaves the control absent */
-    int32_t parent;        /* the wide form that this control is an exception to; SPACE_ABSENT: none */
-    const char *group;     /* controls moved together at times; NULL: none */
+    int32_t parent;    /* the wide form that this control is an exception to; SPACE_ABSENT: none */
+    const char *group; /* controls moved together at times; NULL: none */
+    const char *since, *until; /* first and last compiler version that has it ("12.8"); NULL: any */
+    const char *arch;          /* targets that have it: ">= sm_100", "== sm_90a"; NULL: any */
+    const char
+        *off_because; /* listed, but searched only when asked for by name, and why; NULL: on */
 } space_control;
+
+/* A control and some of its values; the word "absent" stands for SPACE_ABSENT, which is the default
+   where there is one. Part of a condition or of a forbidden combination. */
+typedef struct space_term {
+    const char *control; /* full name, or the name without stage where only one control has it */
+    const char *const *values;
+    size_t value_count;
+} space_term;
 
 /* evocc_space is the public opaque type. */
 typedef struct evocc_space evocc_space;
@@ -68,13 +81,29 @@ evocc_status space_new(evocc_space **out, evocc_error *error);
 /* Copies the control with all its texts. Duplicate names, empty domains and more than 2^31-2 values
    are refused. A parent must have been added before, with the same values. */
 evocc_status space_add(evocc_space *space, const space_control *control, evocc_error *error);
-/* A constraint over controls named as in evocc_space files (Lua arithmetic and comparison). */
+/* `control` is dormant unless the term holds; several calls for one control must all hold. Both
+   controls have been added before. Cycles are found by space_finish. */
+evocc_status space_add_condition(evocc_space *space, const char *control, const space_term *term,
+                                 evocc_error *error);
+/* A candidate in which all terms hold at once is not allowed. */
+evocc_status space_add_forbidden(evocc_space *space, const space_term *terms, size_t count,
+                                 evocc_error *error);
+/* A Lua expression that must be true: arithmetic, bits, comparison, and, or, not, parentheses; no
+   calls, fields, tables or globals. Controls are named with every byte that is not a letter, a
+   digit or '_' replaced by '_': unroll_factor, or ptxas_register_usage_level with the stage before
+   it. Numbers are numbers, also as words of a choice; other words are strings; bool and flag are
+   booleans; absent without a default is nil. A candidate for which the expression fails (nil * 2)
+   or is neither true nor false is not allowed; when that happens at the defaults, with no nil
+   involved, the expression is refused here. EVOCC_PARSE: "constraint 'a +': line 1, column 4: ...".
+ */
 evocc_status space_add_constraint(evocc_space *space, const char *expression, evocc_error *error);
 /* Copies all controls, conditions, combinations and constraints of `from` for which keep() is true
-   (NULL: all); rules that name a control left out go with it. */
+   (NULL: all). A control left out is taken as absent for ever: conditions and combinations that
+   name it are decided by that (a control that could then never be active is left out too),
+   constraints that name it are dropped. On failure `space` is fit only for space_free. */
 evocc_status space_add_all(evocc_space *space, const evocc_space *from,
-                           bool (*keep)(const space_control *control, void *context),
-                           void *context, evocc_error *error);
+                           bool (*keep)(const space_control *control, void *context), void *context,
+                           evocc_error *error);
 evocc_status space_finish(evocc_space *space, evocc_error *error);
 void space_free(evocc_space *space);
 
@@ -82,7 +111,8 @@ void space_free(evocc_space *space);
 evocc_status space_parse(evocc_space **out, const char *text, size_t length, const char *name,
                          evocc_error *error);
 
-/* ---- Reading ---------------------------------------------------------------------------------- */
+/* ---- Reading ----------------------------------------------------------------------------------
+ */
 
 size_t space_count(const evocc_space *space);
 const space_control *space_get(const evocc_space *space, size_t index);
@@ -96,11 +126,17 @@ double space_cardinality(const evocc_space *space);
 void space_value_text(strbuf *out, const space_control *control, int32_t index);
 evocc_status space_value_parse(int32_t *out, const space_control *control, const char *text,
                                evocc_error *error);
+/* A value as a number: booleans and flags 1 and 0, words of a choice when they are numbers. NAN for
+   other words and for SPACE_ABSENT (a flag: 0). */
+double space_value_number(const space_control *control, int32_t index);
+/* Whether since, until and arch admit this compiler and target. NULL: not known, which admits. */
+bool space_control_admits(const space_control *control, const char *version, const char *arch);
 
-/* ---- Candidates: arrays of space_count() genes -------------------------------------------------- */
+/* ---- Candidates: arrays of space_count() genes --------------------------------------------------
+ */
 
-/* Default values, dormant controls and exceptions equal to their wide form become SPACE_ABSENT. Two
-   candidates with the same effect have the same canonical genes. */
+/* Default values, dormant controls, exceptions equal to their wide form and genes outside their
+   domain become SPACE_ABSENT. Two candidates with the same effect have the same canonical genes. */
 void space_canonicalise(const evocc_space *space, int32_t *genes);
 
 /* Of canonical genes. */
@@ -109,16 +145,22 @@ hash128 space_hash(const evocc_space *space, const int32_t *genes);
 /* EVOCC_OK, or EVOCC_REFUSED naming the rule that forbids the candidate. */
 evocc_status space_check(const evocc_space *space, const int32_t *genes, evocc_error *error);
 
-/* Uniform over domains, knock-out applied; canonical and allowed. EVOCC_EXHAUSTED when no allowed
-   candidate was found within the bounded effort. */
+/* Canonical and allowed. Every control on its own is absent with its knock-out probability and else
+   uniform over its values (absent being one more value where there is no default); rules then cut
+   away what they forbid, leaving the rest in proportion wherever that can be had within the bounded
+   effort (see sample.c). EVOCC_EXHAUSTED when no allowed candidate was found. */
 evocc_status space_sample(const evocc_space *space, rng *r, int32_t *genes, evocc_error *error);
 
 /* Makes a candidate allowed by changing as few genes as it can, then canonical; false when it could
    not. Prefers to leave `genes` near what it was. */
 bool space_repair(const evocc_space *space, rng *r, int32_t *genes);
 
-/* Controls whose condition holds under these genes. */
+/* Whether the conditions of a control hold under canonical genes. */
 bool space_is_active(const evocc_space *space, const int32_t *genes, size_t index);
+
+/* The value that a control has under these genes: SPACE_ABSENT only without gene, wide form and
+   default. */
+int32_t space_effective(const evocc_space *space, const int32_t *genes, size_t index);
 
 /* "ptxas/a=1 ptx/order@fa=late", sorted as the space is; "" for the baseline. And back; unknown
    names and values outside their domains are errors. */
@@ -126,10 +168,12 @@ void space_candidate_text(strbuf *out, const evocc_space *space, const int32_t *
 evocc_status space_candidate_parse(int32_t *genes, const evocc_space *space, const char *text,
                                    evocc_error *error);
 
-/* SHA-256 over names, domains and rules: changes when the space does. */
+/* SHA-256 over names, domains, options and rules: changes when the space does. "" without memory.
+ */
 void space_digest(char out[HASH_SHA256_TEXT], const evocc_space *space);
 
-/* ---- Built-in spaces (spaces/NAME.yaml, compiled in) ------------------------------------------- */
+/* ---- Built-in spaces (spaces/NAME.yaml, compiled in) -------------------------------------------
+ */
 
 typedef struct space_builtin {
     const char *name; /* "ptxas" */
