@@ -460,14 +460,43 @@ const evocc_space *study_space(const study *s)
     return s->space;
 }
 
+static evocc_status parse_candidate(int32_t **out, const study *s, const char *candidate,
+                                    evocc_error *error)
+{
+    int32_t *genes = mem_alloc(space_count(s->space) + 1, sizeof *genes);
+    evocc_status status = genes == NULL ? error_no_memory(error)
+                                        : space_candidate_parse(genes, s->space, candidate, error);
+    if (status == EVOCC_OK) {
+        status = space_check(s->space, genes, error);
+    }
+    if (status != EVOCC_OK) {
+        mem_free(genes);
+        return status;
+    }
+    *out = genes;
+    return EVOCC_OK;
+}
+
+evocc_status study_evaluate(evaluate_result *out, study *s, const char *candidate,
+                            evocc_error *error)
+{
+    int32_t *genes = NULL;
+    evocc_status status = parse_candidate(&genes, s, candidate, error);
+    if (status == EVOCC_OK) {
+        status = s->evaluator->class->submit(s->evaluator, 0, genes, error);
+    }
+    if (status == EVOCC_OK) {
+        status = s->evaluator->class->wait(s->evaluator, -1, -1, out, error);
+    }
+    mem_free(genes);
+    return status;
+}
+
 evocc_status study_compile(char **out, size_t *length, study *s, const char *candidate,
                            evocc_error *error)
 {
-    int32_t *genes = mem_alloc(space_count(s->space) + 1, sizeof *genes);
-    if (genes == NULL) {
-        return error_no_memory(error);
-    }
-    evocc_status status = space_candidate_parse(genes, s->space, candidate, error);
+    int32_t *genes = NULL;
+    evocc_status status = parse_candidate(&genes, s, candidate, error);
     if (status == EVOCC_OK) {
         status = evaluate_static_cubin(out, length, s->evaluator, genes, error);
     }

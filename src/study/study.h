@@ -5,6 +5,7 @@
 #ifndef STUDY_STUDY_H
 #define STUDY_STUDY_H
 
+#include "evaluate/evaluate.h"
 #include "evaluate/objective.h"
 #include "report/report.h"
 
@@ -69,6 +70,10 @@ size_t study_control_count(const study *s);
 size_t study_worker_count(const study *s);
 const char *study_compiler_path(const study *s);
 const evocc_space *study_space(const study *s); /* borrowed */
+
+/* One candidate, given as its text, evaluated outside any study file. */
+evocc_status study_evaluate(evaluate_result *out, study *s, const char *candidate,
+                            evocc_error *error);
 
 /* Machine code of one candidate, given as its text. mem_free. */
 evocc_status study_compile(char **out, size_t *length, study *s, const char *candidate,

@@ -1,0 +1,339 @@
+#include "cli/cli.h"
+
+#include "study/study.h"
+#include "util/files.h"
+#include "util/mem.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct tune_values {
+    const char *arch, *kernel, *output, *study, *resume, *ptxas;
+    bool whole_module, allow_numerics, json, quiet;
+    cli_list minimize, maximize;
+    size_t pool_size, cull_size, generations, seed, workers;
+    double mutate_rate;
+} tune_values;
+
+#define OFFSET(field) offsetof(tune_values, field)
+
+static const cli_option options[] = {
+    {"arch", 0, "SM", CLI_TEXT, OFFSET(arch),
+     "architecture to compile for, as ptxas -arch; default: the file's own .target"},
+    {"minimize", 0, "METRIC", CLI_LIST, OFFSET(minimize),
+     "make METRIC small: registers, spill_bytes, stack_bytes, code_bytes, shared_bytes, "
+     "compile_time. Repeat it, or separate by commas, for several objectives (a Pareto front); "
+     "METRIC:2 gives one twice the weight"},
+    {"maximize", 0, "METRIC", CLI_LIST, OFFSET(maximize), "make METRIC large"},
+    {"kernel", 0, "NAME", CLI_TEXT, OFFSET(kernel), "the .entry to tune, where there are several"},
+    {"whole-module", 0, NULL, CLI_FLAG, OFFSET(whole_module),
+     "count all entries together, so that ptxas options, which reach all of them, are searched "
+     "too"},
+    {"output", 'o', "FILE", CLI_TEXT, OFFSET(output),
+     "where the ACF goes; default: <input name>.acf. With several objectives a folder: one ACF per "
+     "point of the front, index.json and best.acf; default: <input name>.front"},
+    {"study", 0, "FILE", CLI_TEXT, OFFSET(study),
+     "study file with every trial; default: <input name>.db in the current folder"},
+    {"resume", 0, "FILE", CLI_TEXT, OFFSET(resume),
+     "go on with a study file; only -o, --workers, --ptxas and --json go with it"},
+    {"pool-size", 0, "N", CLI_COUNT, OFFSET(pool_size), "candidates that survive; default 32"},
+    {"cull-size", 0, "N", CLI_COUNT, OFFSET(cull_size),
+     "new candidates in each later generation; default 24"},
+    {"generations", 0, "N", CLI_COUNT, OFFSET(generations), "generations; default 20"},
+    {"mutate-rate", 0, "X", CLI_NUMBER, OFFSET(mutate_rate),
+     "share of the controls that a mutation changes, above 0 to 1; default 0.1"},
+    {"seed", 0, "N", CLI_SIZE, OFFSET(seed),
+     "of the random generator; the same seed asks the same trials; default 0"},
+    {"workers", 0, "N", CLI_COUNT, OFFSET(workers), "compilations at a time; default: one a core"},
+    {"ptxas", 0, "PATH", CLI_TEXT, OFFSET(ptxas),
+     "the ptxas to use; default: EVOCC_REAL_PTXAS, CUDA_HOME/bin, PATH"},
+    {"allow-numerics", 0, NULL, CLI_FLAG, OFFSET(allow_numerics),
+     "also search controls that may change floating-point rounding (-fmad)"},
+    {"json", 0, NULL, CLI_FLAG, OFFSET(json), "print the result as JSON"},
+    {"quiet", 'q', NULL, CLI_FLAG, OFFSET(quiet), "no progress on stderr"},
+};
+
+/* ---- Progress
+ * ------------------------------------------------------------------------------------- */
+
+typedef struct tune_progress {
+    bool moving;         /* one line that is rewritten */
+    uint32_t generation; /* last one printed */
+    double printed_s;    /* elapsed time when the line was last written */
+} tune_progress;
+
+static void duration_text(char *out, size_t size, double seconds)
+{
+    if (isnan(seconds)) {
+        snprintf(out, size, "?");
+    } else if (seconds < 100) {
+        snprintf(out, size, "%.0f s", seconds);
+    } else {
+        snprintf(out, size, "%.0f min %02d s", floor(seconds / 60), (int)fmod(seconds, 60));
+    }
+}
+
+static void progress_text(char *out, size_t size, const study_progress *p)
+{
+    char left[32];
+    duration_text(left, sizeof left, p->left_s);
+    snprintf(out, size,
+             "generation %u/%u  trials %" PRIu64 "/%" PRIu64 "  valid %.0f %%  %s %.6g -> %.6g"
+             "  %.1f trials/s  %s left",
+             p->generation + 1, p->generations, p->trials, p->budget,
+             p->trials == 0 ? 0.0 : 100.0 * (double)p->valid / (double)p->trials, p->metric,
+             p->baseline, p->best, p->trials_per_s, left);
+}
+
+static void show_progress(const study_progress *p, void *context)
+{
+    tune_progress *state = context;
+    bool last = p->trials == p->budget;
+    char text[256];
+    if (state->moving) {
+        if (last || p->elapsed_s - state->printed_s > 0.1) {
+            state->printed_s = p->elapsed_s;
+            progress_text(text, sizeof text, p);
+            fprintf(stderr, "\r\033[K%.*s", 200, text);
+        }
+    } else if (last || p->generation != state->generation) {
+        state->generation = p->generation;
+        progress_text(text, sizeof text, p);
+        fprintf(stderr, "%s\n", text);
+    }
+}
+
+static void end_progress(const tune_progress *state)
+{
+    if (state->moving) {
+        fputs("\r\033[K", stderr);
+    }
+}
+
+/* ---- The command
+ * ---------------------------------------------------------------------------------- */
+
+static evocc_status objectives_of(objective_list *out, const tune_values *v, evocc_error *error)
+{
+    evocc_status status = EVOCC_OK;
+    for (size_t i = 0; status == EVOCC_OK && i < v->minimize.count; i++) {
+        status = objective_list_add(out, v->minimize.items[i], false, error);
+    }
+    for (size_t i = 0; status == EVOCC_OK && i < v->maximize.count; i++) {
+        status = objective_list_add(out, v->maximize.items[i], true, error);
+    }
+    return status;
+}
+
+static int usage(const char *message)
+{
+    fprintf(stderr, "evocc tune: %s (evocc tune --help)\n", message);
+    return CLI_USAGE;
+}
+
+/* What cannot be right, said before anything is made. */
+static int check_values(const tune_values *v, const cli_operands *operands)
+{
+    if (v->resume != NULL) {
+        bool fresh = operands->count > 0 || v->arch != NULL || v->kernel != NULL ||
+                     v->study != NULL || v->whole_module || v->allow_numerics ||
+                     v->minimize.count > 0 || v->maximize.count > 0 || v->pool_size > 0 ||
+                     v->cull_size > 0 || v->generations > 0 || v->seed > 0 || v->mutate_rate != 0 ||
+                     operands->rest_count > 0;
+        return fresh ? usage("--resume goes on as the study began: only -o, --workers, --ptxas, "
+                             "--json and --quiet go with it")
+                     : CLI_DONE;
+    }
+    if (operands->count == 0) {
+        return usage("which kernel? evocc tune KERNEL.ptx --minimize METRIC");
+    }
+    if (v->minimize.count == 0 && v->maximize.count == 0) {
+        return usage("for what? name an objective: --minimize spill_bytes");
+    }
+    if (v->mutate_rate < 0 || v->mutate_rate > 1) {
+        return usage("--mutate-rate is a share: above 0, up to 1");
+    }
+    return CLI_DONE;
+}
+
+static evocc_status open_study(study **out, const tune_values *v, const cli_operands *operands,
+                               evocc_error *error)
+{
+    if (v->resume != NULL) {
+        return study_resume(out, v->resume, v->ptxas, v->workers, error);
+    }
+    study_options o = {
+        .input_path = operands->items[0],
+        .arch = v->arch,
+        .kernel = v->kernel,
+        .whole_module = v->whole_module,
+        .base = (const char *const *)operands->rest,
+        .base_count = operands->rest_count,
+        .pool_size = v->pool_size,
+        .cull_size = v->cull_size,
+        .generations = v->generations,
+        .mutate_rate = v->mutate_rate,
+        .seed = v->seed,
+        .workers = v->workers,
+        .study_path = v->study,
+        .ptxas = v->ptxas,
+        .allow_numerics = v->allow_numerics,
+    };
+    evocc_status status = objectives_of(&o.objectives, v, error);
+    return status == EVOCC_OK ? study_create(out, &o, error) : status;
+}
+
+/* "<stem><suffix>" in the current folder, the caller's; NULL when out of memory. */
+static char *named_after(const char *input, const char *suffix)
+{
+    strbuf name = {0};
+    const char *base = path_base(input);
+    const char *dot = strrchr(base, '.');
+    strbuf_append(&name, base, dot == NULL || dot == base ? strlen(base) : (size_t)(dot - base));
+    strbuf_puts(&name, suffix);
+    return strbuf_take(&name);
+}
+
+static evocc_status write_result(char **written, study *s, const report_summary *summary,
+                                 const char *output, evocc_error *error)
+{
+    bool several = summary->objectives.count > 1;
+    char *path = output != NULL ? mem_strdup(output)
+                                : named_after(summary->input, several ? ".front" : ".acf");
+    if (path == NULL) {
+        snprintf(error->message, sizeof error->message, "out of memory");
+        return error->status = EVOCC_NO_MEMORY;
+    }
+    evocc_status status = several ? study_write_front(s, summary, path, error)
+                                  : study_write_best(s, summary, path, error);
+    if (status == EVOCC_OK) {
+        *written = path;
+    } else {
+        mem_free(path);
+    }
+    return status;
+}
+
+static int print_summary(const report_summary *summary, bool json)
+{
+    strbuf text = {0};
+    if (json) {
+        report_json(&text, summary);
+    } else {
+        report_table(&text, summary);
+    }
+    int status = cli_print(strbuf_text(&text), text.length);
+    strbuf_dispose(&text);
+    return status;
+}
+
+static void say_how_to_apply(const report_summary *summary, const char *written)
+{
+    bool several = summary->objectives.count > 1;
+    fprintf(
+        stderr,
+        "\nwrote %s%s\napply it:  evocc ptxas --apply-controls %s%s -arch=%s %s -o kernel.cubin\n",
+        written, several ? "/ (one ACF a point, index.json, best.acf)" : "", written,
+        several ? "/best.acf" : "", summary->arch, summary->input);
+}
+
+static int conclude(study *s, const tune_values *v, evocc_error *error)
+{
+    report_summary *summary = NULL;
+    char *written = NULL;
+    evocc_status status = study_summary(&summary, s, error);
+    if (status == EVOCC_OK && summary->improved) {
+        status = write_result(&written, s, summary, v->output, error);
+    }
+    int exit_status = CLI_FAILED;
+    if (summary != NULL) {
+        exit_status = print_summary(summary, v->json);
+    }
+    if (status != EVOCC_OK) {
+        exit_status = cli_fail(&cli_tune, error);
+    } else if (!v->quiet) {
+        if (written != NULL) {
+            say_how_to_apply(summary, written);
+        } else {
+            fprintf(stderr, "\nno ACF was written\n");
+        }
+    }
+    mem_free(written);
+    report_summary_free(summary);
+    return exit_status;
+}
+
+static void announce(const study *s)
+{
+    fprintf(stderr, "%zu controls, %zu at a time with %s; study file %s\n", study_control_count(s),
+            study_worker_count(s), study_compiler_path(s), study_path(s));
+}
+
+static int run(const void *values, const cli_operands *operands)
+{
+    const tune_values *v = values;
+    int usage_status = check_values(v, operands);
+    if (usage_status != CLI_DONE) {
+        return usage_status;
+    }
+    signal(SIGPIPE, SIG_IGN);
+    int wake_fd = cli_catch_signals();
+    evocc_error error = {0};
+    study *s = NULL;
+    evocc_status status = open_study(&s, v, operands, &error);
+    if (status != EVOCC_OK) {
+        return status == EVOCC_INVALID_ARGUMENT ? (cli_fail(&cli_tune, &error), CLI_USAGE)
+                                                : cli_fail(&cli_tune, &error);
+    }
+    tune_progress progress = {.moving = cli_is_terminal(STDERR_FILENO)};
+    if (!v->quiet) {
+        announce(s);
+    }
+    status = study_run(s, v->quiet ? NULL : show_progress, &progress, wake_fd, &error);
+    end_progress(&progress);
+    int exit_status;
+    if (status == EVOCC_OK) {
+        exit_status = conclude(s, v, &error);
+    } else if (status == EVOCC_INTERRUPTED) {
+        fprintf(stderr,
+                "evocc tune: interrupted; finished trials are kept. Go on with:  evocc tune "
+                "--resume %s\n",
+                study_path(s));
+        exit_status = CLI_INTERRUPTED;
+    } else {
+        exit_status = cli_fail(&cli_tune, &error);
+    }
+    study_free(s);
+    return exit_status;
+}
+
+const cli_command cli_tune = {
+    .name = "tune",
+    .operands = "KERNEL.ptx [-- PTXAS OPTIONS]",
+    .summary = "search the compiler's decisions for one kernel and write the best as an ACF",
+    .text =
+        "Compiles the kernel again and again with other ptxas options and other, equivalent PTX "
+        "(order of instructions, block frequencies and more), guided by an evolutionary search. "
+        "No GPU is needed: the objectives are what the compiler and the machine code tell. "
+        "Every trial goes into a study file at once; Ctrl-C or kill -9 lose at most what is in "
+        "flight, and --resume goes on exactly as the unbroken run would have.\n"
+        "Options after -- are the user's own: they are part of the baseline, of every "
+        "candidate, and of what the ACF is for.",
+    .examples =
+        "  evocc tune kernel.ptx --minimize spill_bytes -o best.acf\n"
+        "  evocc tune kernel.ptx --arch sm_90a --minimize spill_bytes --minimize code_bytes\n"
+        "  evocc tune kernel.ptx --minimize registers --generations 40 --seed 7 -- "
+        "-maxrregcount=96\n"
+        "  evocc tune --resume kernel.db\n",
+    .options = options,
+    .option_count = sizeof options / sizeof options[0],
+    .operands_min = 0,
+    .operands_max = 1,
+    .values_size = sizeof(tune_values),
+    .run = run,
+};
