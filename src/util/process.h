@@ -27,7 +27,7 @@ typedef enum process_end {
     PROCESS_SIGNALLED,
     PROCESS_TIMED_OUT,
     PROCESS_CANCELLED,
-    PROCESS_NOT_STARTED /* os_errno says why; ENOENT, EACCES, ENOEXEC, E2BIG, ... */
+    PROCESS_NOT_STARTED /* os_errno says why: ENOENT, EACCES, ENOEXEC, E2BIG, ... */
 } process_end;
 
 typedef struct process_result {
@@ -35,7 +35,9 @@ typedef struct process_result {
     int exit_status; /* of PROCESS_EXITED */
     int signal;      /* of PROCESS_SIGNALLED */
     int os_errno;
-    char *output, *errors; /* stdout and stderr, NUL-terminated; owned */
+    /* stdout and stderr, NUL-terminated; owned. Of PROCESS_NOT_STARTED, `errors` is one line that
+       says what could not be done. */
+    char *output, *errors;
     size_t output_length, errors_length;
     bool output_truncated, errors_truncated;
     double wall_s;
@@ -49,14 +51,22 @@ typedef struct process_set process_set;
 
 evocc_status process_set_new(process_set **out, evocc_error *error);
 
+/* From now on children are killed when the calling thread ends, however it does. For programs whose
+   one thread is the process (the helper): elsewhere threads come and go. */
+void process_set_bind(process_set *set);
+
 /* Starts a child under the caller's `id`. A program that cannot be executed is no error here: it
-   comes back from process_set_wait as PROCESS_NOT_STARTED. */
+   comes back from process_set_wait as PROCESS_NOT_STARTED. EVOCC_PROCESS: this machine has no room
+   for another process or descriptor. The request is not needed any more afterwards. */
 evocc_status process_set_start(process_set *set, uint64_t id, const process_request *request,
                                evocc_error *error);
 
 /* The next child to end (its whole group is gone, its pipes are drained). EVOCC_TIMEOUT when none
    did within timeout_s (negative: wait for ever); EVOCC_NOT_FOUND when none is running. `wake_fd`,
-   unless negative, ends the wait with EVOCC_INTERRUPTED when it becomes readable. */
+   unless negative, ends the wait with EVOCC_INTERRUPTED when it becomes readable, even if a child
+   has ended. What a leader leaves running in its group is killed 0.1 s after its end; what left the
+   group (setsid) is neither killed nor waited for. Other errors are about the child *id, which is
+   then gone: EVOCC_NO_MEMORY, or EVOCC_PROCESS when SIGCHLD is ignored in this process. */
 evocc_status process_set_wait(process_set *set, double timeout_s, int wake_fd, uint64_t *id,
                               process_result *result, evocc_error *error);
 
