@@ -13,5 +13,24 @@ string(REGEX REPLACE "/$" "" EVOCC_PC_PREFIX "${EVOCC_PC_PREFIX}")
 configure_file(cmake/evocc.pc.in evocc.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/evocc.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
-install(FILES README.md CHANGELOG.md LICENSE docs/architecture.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+# evocc_generate(<file> <folder under the data root> <arguments of evocc>): the program prints the
+# file, from the same tables that parse its command line.
+function(evocc_generate file folder)
+    set(path ${PROJECT_BINARY_DIR}/generated/${folder}/${file})
+    add_custom_command(OUTPUT ${path}
+        COMMAND ${CMAKE_COMMAND} -E make_directory ${PROJECT_BINARY_DIR}/generated/${folder}
+        COMMAND evocc ${ARGN} > ${path}
+        DEPENDS evocc VERBATIM)
+    set_property(GLOBAL APPEND PROPERTY EVOCC_GENERATED ${path})
+    install(FILES ${path} DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/${folder})
+endfunction()
+evocc_generate(evocc.1 man/man1 --man)
+evocc_generate(evocc bash-completion/completions --completions bash)
+evocc_generate(_evocc zsh/site-functions --completions zsh)
+evocc_generate(evocc.fish fish/vendor_completions.d --completions fish)
+get_property(generated GLOBAL PROPERTY EVOCC_GENERATED)
+add_custom_target(evocc_generated ALL DEPENDS ${generated})
+
+install(FILES README.md CHANGELOG.md LICENSE docs/architecture.md docs/acf.md docs/benchmarks.md
+    DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR})
