@@ -52,8 +52,8 @@ evocc_status program_find(char **out, const char *name, const file_identity *ski
                           evocc_error *error);
 
 /* The helper program (launcher): EVOCC_HELPER, then beside the file that holds this code (the build
-   folder, a Python package), then ../libexec/evocc, ../../libexec/evocc and ../bin relative to it;
-   works from a moved folder, from the library and from Python. mem_free. */
+   folder, a Python package), then ../libexec/evocc, ../bin and the like relative to it; works from
+   a moved folder, from the library and from Python. mem_free. */
 evocc_status program_helper(char **out, evocc_error *error);
 
 /* This process's own executable; mem_free. */

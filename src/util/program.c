@@ -123,13 +123,11 @@ static char *code_folder(void)
     return folder;
 }
 
-/* From the code's folder: a build folder or a Python package; an installed program or library; a
-   library in a multiarch folder; a library of the build. */
+/* From the code's folder: the build's programs or a Python package; an installed program or
+   library; a library in a multiarch folder; the build's libraries; the build's tests. */
 static const char *const helper_places[] = {
-    "evocc-helper",
-    "../libexec/evocc/evocc-helper",
-    "../../libexec/evocc/evocc-helper",
-    "../bin/evocc-helper",
+    "evocc-helper",        "../libexec/evocc/evocc-helper", "../../libexec/evocc/evocc-helper",
+    "../bin/evocc-helper", "../../bin/evocc-helper",
 };
 
 static evocc_status helper_of_variable(char **out, const char *value, evocc_error *error)

@@ -15,8 +15,7 @@ extern char **environ;
 
 /* ---- Descriptors ----------------------------------------------------------------------------- */
 
-/* Moves a descriptor out of 0..2, where the child's own belong. */
-static int lift(int *descriptor)
+int spawn_lift(int *descriptor)
 {
     if (*descriptor > 2) {
         return 0;
@@ -33,8 +32,8 @@ int spawn_pipe(int out[2])
     if (pipe2(out, O_CLOEXEC) != 0) {
         return errno;
     }
-    int first = lift(&out[0]);
-    int second = lift(&out[1]);
+    int first = spawn_lift(&out[0]);
+    int second = spawn_lift(&out[1]);
     if (first == 0 && second == 0) {
         return 0;
     }
@@ -49,7 +48,7 @@ int spawn_pipe(int out[2])
 int spawn_null(int *out)
 {
     *out = open("/dev/null", O_RDWR | O_CLOEXEC);
-    return *out < 0 ? errno : lift(out);
+    return *out < 0 ? errno : spawn_lift(out);
 }
 
 int spawn_input(int *out, const char *data, size_t length)
@@ -58,7 +57,7 @@ int spawn_input(int *out, const char *data, size_t length)
     if (*out < 0) {
         return errno;
     }
-    int os_errno = lift(out);
+    int os_errno = spawn_lift(out);
     while (os_errno == 0 && length > 0) {
         ssize_t count = write(*out, data, length);
         if (count > 0) {
@@ -82,7 +81,7 @@ int spawn_watch(pid_t pid)
 {
 #ifdef SYS_pidfd_open
     int descriptor = (int)syscall(SYS_pidfd_open, pid, 0); /* close-on-exec by definition */
-    if (descriptor >= 0 && lift(&descriptor) == 0) {
+    if (descriptor >= 0 && spawn_lift(&descriptor) == 0) {
         return descriptor;
     }
 #else
@@ -147,7 +146,11 @@ static void become(const spawn_plan *plan, int report, pid_t parent)
         }
     }
     for (int i = 0; i < 3; i++) {
-        dup2(plan->descriptors[i], i);
+        if (plan->descriptors[i] != i) {
+            dup2(plan->descriptors[i], i);
+        } else if (fcntl(i, F_SETFD, 0) != 0) {
+            open("/dev/null", O_RDWR); /* ours is closed: the lowest free number is this one */
+        }
     }
     close_others();
     default_signals();

@@ -15,7 +15,7 @@ typedef struct spawn_plan {
     const char *const *argv;        /* argv[0] is a path and is not searched */
     const char *const *environment; /* NULL: this process's own */
     const char *folder;             /* NULL: this process's own */
-    int descriptors[3];             /* what becomes 0, 1 and 2: each 3 or above */
+    int descriptors[3];             /* what becomes 0, 1, 2: 3 or above, or itself */
     bool session;                   /* a session of its own: out of reach of the terminal */
     bool dies_with_thread;          /* SIGKILL when the calling thread ends, however it does */
     uint64_t memory_limit;          /* RLIMIT_AS; 0: none */
@@ -39,6 +39,7 @@ spawn_failure spawn_read_report(int report, bool wait);
    0; on failure nothing is left open. */
 int spawn_pipe(int out[2]);
 int spawn_null(int *out);
+int spawn_lift(int *descriptor); /* moves one that is 0, 1 or 2 away from there; -1 on failure */
 /* A nameless file in memory that holds the bytes, to be read from its start. */
 int spawn_input(int *out, const char *data, size_t length);
 
