@@ -22,6 +22,7 @@ if(EVOCC_FUZZ)
     target_compile_options(evocc_flags INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 target_include_directories(evocc_flags INTERFACE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
+target_link_libraries(evocc_flags INTERFACE m)
 
 find_package(PkgConfig REQUIRED)
 # evocc_find(<target> <pkg-config module>): an imported target, static when EVOCC_STATIC asks for it.
