@@ -1,6 +1,6 @@
 /*
- * compiler: what each compiler is, how it is found, told and read. One file a compiler, each a const
- * vtable. May use util, space, ptx, acf.
+ * compiler: what each compiler is, how it is found, told and read. One file a compiler, each a
+ * const vtable. May use util, space, ptx, acf.
  */
 #ifndef COMPILER_COMPILER_H
 #define COMPILER_COMPILER_H
@@ -10,19 +10,25 @@
 
 /* Who a compiler is; two with equal path, size, mtime and version are the same. */
 typedef struct compiler_identity {
-    char *path;    /* absolute, resolved */
-    char *version; /* "13.0.88"; "" when the version text was not understood */
+    char *path;         /* absolute, resolved */
+    char *version;      /* "13.0.88"; "" when the version text was not understood */
     char *version_text; /* last lines of --version, one line */
     uint64_t size_bytes;
     int64_t modified_ns;
     int max_ptx_version; /* newest PTX it reads, 90 for 9.0; 0: not a PTX compiler or unknown */
-    char *archs; /* space-separated targets it accepts: "sm_75 sm_80 ..." */
+    char *archs;        /* space-separated targets it accepts: "sm_75 sm_80 ..."; "" when unknown */
+    char *default_arch; /* what it compiles for when not told; "" when unknown */
 } compiler_identity;
 void compiler_identity_dispose(compiler_identity *identity);
 
-/* What one compilation told about one entry. Negative: the compiler did not say. */
+/* False when the compiler listed its targets and this is none of them. */
+bool compiler_accepts_arch(const compiler_identity *identity, const char *arch);
+
+/* What one compilation told about one entry, or about one device function that it did not inline
+   (is_function; only its stack frame and spills are told). Negative: the compiler did not say. */
 typedef struct compiler_entry_stats {
     char *entry;
+    bool is_function;
     double registers, stack_bytes, spill_store_bytes, spill_load_bytes, shared_bytes, barriers;
 } compiler_entry_stats;
 
@@ -31,9 +37,11 @@ typedef struct compiler_stats {
     size_t count;
 } compiler_stats;
 void compiler_stats_dispose(compiler_stats *stats);
+/* The entry of this name, never a function. */
 const compiler_entry_stats *compiler_stats_find(const compiler_stats *stats, const char *entry);
 
-/* The words of one command line, grown as needed. argv is NULL-terminated. Zero-initialised: empty. */
+/* The words of one command line, grown as needed. argv is NULL-terminated. Zero-initialised: empty.
+ */
 typedef struct compiler_command {
     char **argv;
     size_t count, capacity;
@@ -50,7 +58,7 @@ typedef struct compiler_invocation {
     char why_not[160];
     const char *input;  /* the one input file; borrowed from argv */
     const char *output; /* as given; NULL: the compiler's default */
-    char *arch;         /* canonical; the compiler's default when not given */
+    char *arch;         /* "" when not given: then it is the identity's default_arch */
     char **base;        /* canonical options that affect code, defaults dropped, sorted */
     size_t base_count;
     size_t input_index; /* argv index of the input file */
@@ -95,9 +103,9 @@ evocc_status compiler_find(char **out, const char *name, const char *given, evoc
 /* ---- cubin.c --------------------------------------------------------------------------------- */
 
 typedef struct cubin_info {
-    double code_bytes;            /* of the entry's .text section */
-    char hash[HASH_SHA256_TEXT];  /* of all loaded sections: text, constants, initialisers,
-                                     relocations, launch properties; no paths, times, debug */
+    double code_bytes;           /* of the entry's .text section */
+    char hash[HASH_SHA256_TEXT]; /* of all loaded sections: text, constants, initialisers,
+                                    relocations, launch properties; no paths, times, debug */
 } cubin_info;
 
 /* `data`: a cubin (ELF). EVOCC_PARSE when it is none; EVOCC_NOT_FOUND when the entry is missing.

@@ -16,11 +16,18 @@ typedef struct evaluate_metric_info {
     bool maximize; /* the usual direction */
 } evaluate_metric_info;
 
-/* The metrics a static evaluation can give: registers, spill_bytes, stack_bytes, code_bytes,
-   shared_bytes, compile_time. */
+/* The metrics a static evaluation can give, as indexes of evaluate_metrics and of results. */
+enum {
+    EVALUATE_REGISTERS,
+    EVALUATE_SPILL_BYTES,
+    EVALUATE_STACK_BYTES,
+    EVALUATE_CODE_BYTES,
+    EVALUATE_SHARED_BYTES,
+    EVALUATE_COMPILE_TIME
+};
+#define EVALUATE_METRIC_COUNT 6
 const evaluate_metric_info *evaluate_metrics(size_t *count);
 const evaluate_metric_info *evaluate_metric_find(const char *name);
-#define EVALUATE_METRIC_COUNT 6
 
 typedef struct evaluate_result {
     uint64_t id; /* as submitted */

@@ -1,0 +1,56 @@
+/*
+ * The evaluate room: what a candidate is worth.
+ *
+ *   evaluate.c         the metrics
+ *   evaluate_static.c  what the compiler and the machine code tell; no GPU
+ *   objective.c        what a study makes small or large
+ *
+ * Kinds of evaluation are vtables (evaluator_class); a new kind is one file. May use util, space,
+ * ptx, acf and compiler; knows nothing of searching, storing or showing.
+ */
+#include "evaluate/evaluate.h"
+
+#include "util/mem.h"
+
+#include <string.h>
+
+static const evaluate_metric_info metrics[] = {
+    [EVALUATE_REGISTERS] = {"registers", "", "registers a thread uses", false},
+    [EVALUATE_SPILL_BYTES] = {"spill_bytes", "bytes",
+                              "spilled registers, stores and loads, as ptxas -v counts them",
+                              false},
+    [EVALUATE_STACK_BYTES] = {"stack_bytes", "bytes",
+                              "stack a thread needs, called functions included", false},
+    [EVALUATE_CODE_BYTES] = {"code_bytes", "bytes", "machine code of the entry", false},
+    [EVALUATE_SHARED_BYTES] = {"shared_bytes", "bytes", "shared memory a block uses, static part",
+                               false},
+    [EVALUATE_COMPILE_TIME] = {"compile_time", "s", "CPU seconds of a compilation from scratch",
+                               false},
+};
+_Static_assert(sizeof metrics / sizeof *metrics == EVALUATE_METRIC_COUNT,
+               "every metric has its row");
+
+const evaluate_metric_info *evaluate_metrics(size_t *count)
+{
+    *count = EVALUATE_METRIC_COUNT;
+    return metrics;
+}
+
+const evaluate_metric_info *evaluate_metric_find(const char *name)
+{
+    for (size_t i = 0; i < EVALUATE_METRIC_COUNT; i++) {
+        if (strcmp(metrics[i].name, name) == 0) {
+            return &metrics[i];
+        }
+    }
+    return NULL;
+}
+
+void evaluate_result_dispose(evaluate_result *result)
+{
+    if (result != NULL) {
+        mem_free(result->detail);
+        mem_free(result->command);
+        *result = (evaluate_result){0};
+    }
+}
