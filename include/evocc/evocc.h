@@ -93,6 +93,67 @@ typedef enum evocc_outcome {
 EVOCC_API const char *evocc_outcome_name(evocc_outcome outcome);
 EVOCC_API evocc_status evocc_outcome_parse(evocc_outcome *out, const char *name, evocc_error *error);
 
+/* ---- Spaces ---------------------------------------------------------------------------------- */
+
+/*
+ * A space: named controls, each with a finite, indexed set of values, and rules over them. It is
+ * written as YAML; docs/spaces.md has the format.
+ *
+ * A candidate is an array of evocc_space_count() genes: gene i is the index of a value of control
+ * i, or EVOCC_ABSENT where the control is at its default. The value that then counts is the
+ * default; the functions below look it up.
+ *
+ * Names may be full ("define/tile") or, where only one control has it, without the stage ("tile").
+ * A space is constant; several threads may read it at once, except through evocc_candidate_check
+ * and searches over it, which need it for themselves.
+ */
+typedef struct evocc_space evocc_space;
+
+#define EVOCC_ABSENT (-1)
+
+/* `name` is what messages call the text: "NAME:12:3: ...". EVOCC_PARSE: line, column and reason. */
+EVOCC_API evocc_status evocc_space_parse(evocc_space **out, const char *text, size_t length,
+                                         const char *name, evocc_error *error);
+EVOCC_API evocc_status evocc_space_load(evocc_space **out, const char *path, evocc_error *error);
+EVOCC_API void evocc_space_free(evocc_space *space);
+
+EVOCC_API size_t evocc_space_count(const evocc_space *space);
+/* Index of a control; (size_t)-1 when there is none of that name, or more than one. */
+EVOCC_API size_t evocc_space_find(const evocc_space *space, const char *name);
+/* Full name, and help ("" when the file has none); NULL beyond the last. Live as long as the space.
+ */
+EVOCC_API const char *evocc_space_name(const evocc_space *space, size_t control);
+EVOCC_API const char *evocc_space_help(const evocc_space *space, size_t control);
+EVOCC_API size_t evocc_space_value_count(const evocc_space *space, size_t control);
+
+/* The text of a value ("absent" for EVOCC_ABSENT), cut off after size - 1 bytes and always ended by
+   a NUL unless size is 0. Returns the whole length; (size_t)-1 when out of memory. */
+EVOCC_API size_t evocc_space_value_text(char *out, size_t size, const evocc_space *space,
+                                        size_t control, int32_t value);
+/* Numbers as they are, booleans and flags as 0 and 1; NaN for words and for EVOCC_ABSENT. */
+EVOCC_API double evocc_space_value_number(const evocc_space *space, size_t control, int32_t value);
+
+/* The value a control has in a candidate, defaults included. EVOCC_NOT_FOUND: no such control;
+   EVOCC_UNSUPPORTED: a word, or absent without a default; EVOCC_INVALID_ARGUMENT: size too small.
+ */
+EVOCC_API evocc_status evocc_candidate_number(double *out, const evocc_space *space,
+                                              const int32_t *genes, const char *name,
+                                              evocc_error *error);
+EVOCC_API evocc_status evocc_candidate_value(char *out, size_t size, const evocc_space *space,
+                                             const int32_t *genes, const char *name,
+                                             evocc_error *error);
+
+/* "define/tile=32 define/unroll=4": what differs from the defaults; sizes as
+   evocc_space_value_text. And back: genes come out in canonical form. */
+EVOCC_API size_t evocc_candidate_text(char *out, size_t size, const evocc_space *space,
+                                      const int32_t *genes);
+EVOCC_API evocc_status evocc_candidate_parse(int32_t *genes, const evocc_space *space,
+                                             const char *text, evocc_error *error);
+
+/* EVOCC_OK, or EVOCC_REFUSED naming the rule of the space that forbids the candidate. */
+EVOCC_API evocc_status evocc_candidate_check(const evocc_space *space, const int32_t *genes,
+                                             evocc_error *error);
+
 #ifdef __cplusplus
 }
 #endif

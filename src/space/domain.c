@@ -2,6 +2,7 @@
 #include "space/internal.h"
 
 #include "util/error.h"
+#include "util/text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -268,40 +269,39 @@ double space_value_number(const space_control *c, int32_t index)
     return (double)NAN;
 }
 
-/* The only index whose text this can be, or one outside the domain. */
+/* Whether a value of an ordered domain lies below the number written in `text`. */
+static bool is_below(const space_control *c, int32_t index, double real, int64_t integer)
+{
+    return c->kind == SPACE_FLOAT ? domain_float(c, index) < real : domain_int(c, index) < integer;
+}
+
+/* The only index whose text this can be, or c->size. */
 static int32_t guess_index(const space_control *c, const char *text)
 {
     int32_t low = 0, high = c->size;
-    double number = strtod(text, NULL);
-    if (c->kind == SPACE_INT || c->kind == SPACE_POW2) {
-        int64_t wanted = strtoll(text, NULL, 10);
+    double real = 0;
+    int64_t integer = 0;
+    if (c->kind == SPACE_INT || c->kind == SPACE_POW2 || c->kind == SPACE_FLOAT) {
+        if (c->kind == SPACE_FLOAT ? !text_number(&real, text) : !text_integer(&integer, text)) {
+            return c->size;
+        }
         while (low < high) {
             int32_t middle = low + (high - low) / 2;
-            if (domain_int(c, middle) < wanted) {
+            if (is_below(c, middle, real, integer)) {
                 low = middle + 1;
             } else {
                 high = middle;
             }
         }
-    } else if (c->kind == SPACE_FLOAT) {
-        while (low < high) {
-            int32_t middle = low + (high - low) / 2;
-            if (domain_float(c, middle) < number) {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
-        }
-    } else {
-        strbuf word = {0};
-        for (; low < high; low++) {
-            strbuf_clear(&word);
-            space_value_text(&word, c, low);
-            if (strcmp(strbuf_text(&word), text) == 0) {
-                break;
-            }
-        }
-        strbuf_dispose(&word);
+        return low;
+    }
+    static const char *const truth[] = {"false", "true"};
+    static const char *const on[] = {"on"};
+    const char *const *words = c->kind == SPACE_CHOICE ? c->choices
+                               : c->kind == SPACE_BOOL ? truth
+                                                       : on;
+    while (low < c->size && strcmp(words[low], text) != 0) {
+        low++;
     }
     return low;
 }

@@ -10,10 +10,10 @@
 #include "space/internal.h"
 
 #include "util/error.h"
+#include "util/text.h"
 
 #include <lauxlib.h>
 #include <lua.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { MEMORY_CAP_BYTES = 16 << 20, MAX_DEPTH = 64, WORDS = 1 };
@@ -97,17 +97,25 @@ static evocc_status scan_word(token_kind *kind, scanner *s, evocc_error *error)
 
 static evocc_status scan_number(token_kind *kind, scanner *s, evocc_error *error)
 {
-    char *end;
-    strtod(s->token, &end);
+    char number[64] = "";
+    bool hexadecimal = s->at[0] == '0' && (s->at[1] == 'x' || s->at[1] == 'X');
     while (is_letter(*s->at) || is_digit(*s->at) || *s->at == '.' ||
-           ((*s->at == '+' || *s->at == '-') && s->at < end)) {
+           (!hexadecimal && (*s->at == '+' || *s->at == '-') &&
+            (s->at[-1] == 'e' || s->at[-1] == 'E'))) {
         s->at++;
     }
     s->length = (size_t)(s->at - s->token);
     *kind = TOKEN_CONSTANT;
-    return end == s->at ? EVOCC_OK
-                        : error_set(error, EVOCC_PARSE, "'%.*s' is not a number",
-                                    (int)(s->length < 40 ? s->length : 40), s->token);
+    double real;
+    int64_t integer;
+    if (s->length < sizeof number) {
+        memcpy(number, s->token, s->length);
+        if (hexadecimal ? text_integer(&integer, number) : text_number(&real, number)) {
+            return EVOCC_OK;
+        }
+    }
+    return error_set(error, EVOCC_PARSE, "'%.*s' is not a number",
+                     (int)(s->length < 40 ? s->length : 40), s->token);
 }
 
 static evocc_status scan_string(token_kind *kind, scanner *s, evocc_error *error)

@@ -142,6 +142,11 @@ double domain_float(const space_control *control, int32_t index);
 /* True when the text is a decimal integer as we write them. */
 bool domain_is_integer(const char *text, int64_t *value);
 
+/* ---- admits.c -------------------------------------------------------------------------------- */
+
+/* Whether the text is a condition on targets, as in space_control.arch. */
+bool admits_is_valid(const char *condition);
+
 /* ---- rules.c --------------------------------------------------------------------------------- */
 
 /* EVOCC_OK, EVOCC_REFUSED or EVOCC_NO_MEMORY; a message is written only when error is not NULL. */
@@ -150,8 +155,13 @@ evocc_status rule_check(const evocc_space *space, const space_rule *rule, const 
 /* Index of a control by full name or by an unambiguous short one. */
 evocc_status rule_find(int32_t *out, const evocc_space *space, const char *name,
                        evocc_error *error);
-/* Copies matches into a new rule of `space`. */
+/* Take over what the arena of `space` holds. */
 evocc_status rule_append(evocc_space *space, const space_rule *rule, evocc_error *error);
+evocc_status condition_append(evocc_space *space, const space_condition *condition,
+                              evocc_error *error);
+/* Adds a constraint of another space; indices[i] is what its control i is here. */
+evocc_status rule_copy_constraint(evocc_space *space, const space_rule *rule,
+                                  const int32_t *indices, evocc_error *error);
 
 /* ---- expression.c ---------------------------------------------------------------------------- */
 

@@ -64,8 +64,8 @@ static evocc_status refuse_finished(const evocc_space *space, evocc_error *error
                             : error_set(error, EVOCC_INVALID_ARGUMENT, "the space is finished");
 }
 
-static evocc_status condition_append(evocc_space *space, const space_condition *condition,
-                                     evocc_error *error)
+evocc_status condition_append(evocc_space *space, const space_condition *condition,
+                              evocc_error *error)
 {
     if (!mem_grow(&space->conditions, &space->condition_capacity, space->condition_count + 1,
                   sizeof *condition)) {
@@ -264,6 +264,22 @@ evocc_status space_add_constraint(evocc_space *space, const char *expression, ev
                      place.column);
     }
     return status;
+}
+
+evocc_status rule_copy_constraint(evocc_space *space, const space_rule *rule,
+                                  const int32_t *indices, evocc_error *error)
+{
+    expression_names names;
+    expression_place place;
+    evocc_status status = expression_scan(&names, rule->text, &place, error);
+    int32_t *controls = arena_alloc(&space->memory, (size_t)rule->control_count, sizeof *controls);
+    if (status != EVOCC_OK || controls == NULL) {
+        return status != EVOCC_OK ? status : error_no_memory(error);
+    }
+    for (int32_t i = 0; i < rule->control_count; i++) {
+        controls[i] = indices[rule->controls[i]];
+    }
+    return add_expression(space, rule->text, &names, controls, error);
 }
 
 /* ---- Checking ---------------------------------------------------------------------------------

@@ -7,6 +7,7 @@
  *   structure.c   order of evaluation, and which controls are tied together
  *   candidate.c   canonical form, hash, text
  *   sample.c      candidates at random; repair.c: the nearest allowed one
+ *   copy.c        parts of one space into another; admits.c: versions and targets
  *   space_yaml.c  the file format (docs/spaces.md); builtin.c: files compiled in
  *   api.c         the public functions
  *
@@ -86,6 +87,11 @@ static evocc_status check_control(const evocc_space *space, const space_control 
     if (!(c->knockout >= 0 && c->knockout <= 1)) {
         return error_set(error, EVOCC_INVALID_ARGUMENT,
                          "control %s: the knock-out probability is not between 0 and 1", c->name);
+    }
+    if (c->arch != NULL && !admits_is_valid(c->arch)) {
+        return error_set(error, EVOCC_INVALID_ARGUMENT,
+                         "control %s: '%.80s' is no condition on targets, such as '>= sm_100'",
+                         c->name, c->arch);
     }
     if (c->parent == SPACE_ABSENT) {
         return EVOCC_OK;

@@ -14,7 +14,7 @@
 #include "util/rng.h"
 #include "util/strbuf.h"
 
-#define SPACE_ABSENT (-1)
+#define SPACE_ABSENT EVOCC_ABSENT
 
 /* Who consumes a control. */
 typedef enum space_stage {
@@ -71,9 +71,6 @@ typedef struct space_term {
     const char *const *values;
     size_t value_count;
 } space_term;
-
-/* evocc_space is the public opaque type. */
-typedef struct evocc_space evocc_space;
 
 /* ---- Building: new, add..., finish; after finish the space is constant. ---------------------- */
 

@@ -180,7 +180,7 @@ static void order_knot(const evocc_space *space, space_knot *knot, int32_t *orde
     first_rule[0] = 0;
     for (int32_t done = 0; done < knot->rule_count; done++) {
         int32_t best = done;
-        double best_cost = INFINITY;
+        double best_cost = (double)INFINITY;
         for (int32_t k = done; k < knot->rule_count; k++) {
             double cost = rule_cost(space, &space->rules[rules[k]], state);
             if (cost < best_cost) {
