@@ -162,9 +162,9 @@ static int sync_folder(const char *folder)
     return os_errno;
 }
 
-/* `mode` is that of the file to be replaced, or 0. */
-static int replace_file(const char *path, const char *folder, mode_t mode, const void *data,
-                        size_t length)
+/* `mode` is that of the file to be replaced, or 0. `durable`: on disk when it returns. */
+static int replace_file(const char *path, const char *folder, mode_t mode, bool durable,
+                        const void *data, size_t length)
 {
     char *temporary = NULL;
     int descriptor = open_temporary(&temporary, folder);
@@ -175,7 +175,7 @@ static int replace_file(const char *path, const char *folder, mode_t mode, const
     if (os_errno == 0) {
         os_errno = write_all(descriptor, data, length);
     }
-    if (os_errno == 0 && fsync(descriptor) != 0) {
+    if (os_errno == 0 && durable && fsync(descriptor) != 0) {
         os_errno = errno;
     }
     int closing = close_checked(descriptor);
@@ -185,15 +185,15 @@ static int replace_file(const char *path, const char *folder, mode_t mode, const
     }
     if (os_errno != 0) {
         unlink(temporary);
-    } else {
+    } else if (durable) {
         os_errno = sync_folder(folder);
     }
     mem_free(temporary);
     return os_errno;
 }
 
-evocc_status file_write_atomic(const char *path, const void *data, size_t length,
-                               evocc_error *error)
+static evocc_status write_new(const char *path, bool durable, const void *data, size_t length,
+                              evocc_error *error)
 {
     struct stat old;
     bool exists = stat(path, &old) == 0;
@@ -208,7 +208,7 @@ evocc_status file_write_atomic(const char *path, const void *data, size_t length
         status = error_no_memory(error);
     } else {
         int os_errno = replace_file(target != NULL ? target : path, folder,
-                                    exists ? old.st_mode : 0, data, length);
+                                    exists ? old.st_mode : 0, durable, data, length);
         if (os_errno != 0) {
             status = write_error(error, os_errno, path);
         }
@@ -216,6 +216,17 @@ evocc_status file_write_atomic(const char *path, const void *data, size_t length
     mem_free(folder);
     free(target);
     return status;
+}
+
+evocc_status file_write_atomic(const char *path, const void *data, size_t length,
+                               evocc_error *error)
+{
+    return write_new(path, true, data, length, error);
+}
+
+evocc_status file_replace(const char *path, const void *data, size_t length, evocc_error *error)
+{
+    return write_new(path, false, data, length, error);
 }
 
 /* ---- Identity and locks ---------------------------------------------------------------------- */

@@ -18,6 +18,10 @@ evocc_status file_read(char **out, size_t *length, const char *path, size_t limi
 evocc_status file_write_atomic(const char *path, const void *data, size_t length,
                                evocc_error *error);
 
+/* The same without fsync: whole for every reader, but after a crash of the machine perhaps lost, as
+   a compiler's own output would be. */
+evocc_status file_replace(const char *path, const void *data, size_t length, evocc_error *error);
+
 /* Plain write without fsync, for files that nobody misses after a crash. */
 evocc_status file_write(const char *path, const void *data, size_t length, evocc_error *error);
 
