@@ -36,7 +36,7 @@ void ptx_normal_form(strbuf *out, const ptx_module *module);
 void ptx_normal_name(char out[PTX_NAME_SIZE], const ptx_module *module);
 
 typedef struct ptx_limits {
-    int max_version; /* newest .version the ptxas at hand reads, as ptx_version; 0: unknown */
+    int max_version;     /* newest .version the ptxas at hand reads, as ptx_version; 0: unknown */
     bool allow_numerics; /* also list controls that may change results */
 } ptx_limits;
 
@@ -52,7 +52,8 @@ typedef struct ptx_setting {
 } ptx_setting;
 
 /* The rewritten text. Settings that name no site of this module, or values outside the domain, are
-   EVOCC_NOT_FOUND or EVOCC_INVALID_ARGUMENT and nothing is written. No settings: the text itself. */
+   EVOCC_NOT_FOUND or EVOCC_INVALID_ARGUMENT and nothing is written. No settings: the text itself.
+ */
 evocc_status ptx_rewrite(strbuf *out, const ptx_module *module, const ptx_setting *settings,
                          size_t count, evocc_error *error);
 

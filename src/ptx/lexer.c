@@ -1,0 +1,288 @@
+#include "ptx/lexer.h"
+
+#include <string.h>
+
+enum { CLASS_SPACE = 1, CLASS_WORD_START = 2, CLASS_WORD = 4, CLASS_DIGIT = 8 };
+
+static int class_of(char c)
+{
+    if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$') {
+        return CLASS_WORD_START | CLASS_WORD;
+    }
+    if (c >= '0' && c <= '9') {
+        return CLASS_DIGIT | CLASS_WORD;
+    }
+    if (c == '%') {
+        return CLASS_WORD_START;
+    }
+    if (c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\v' || c == '\f') {
+        return CLASS_SPACE;
+    }
+    return 0;
+}
+
+static char at(const ptx_lexer *lexer, uint32_t position)
+{
+    return position < lexer->length ? lexer->text[position] : '\0';
+}
+
+static bool is_class(const ptx_lexer *lexer, uint32_t position, int mask)
+{
+    return position < lexer->length && (class_of(lexer->text[position]) & mask) != 0;
+}
+
+void ptx_lexer_init(ptx_lexer *lexer, const char *text, uint32_t length)
+{
+    *lexer = (ptx_lexer){.text = text, .length = length};
+}
+
+static void fail(ptx_lexer *lexer, uint32_t where, const char *problem)
+{
+    lexer->problem = problem;
+    lexer->problem_at = where;
+    lexer->position = lexer->length;
+}
+
+static void skip_line(ptx_lexer *lexer)
+{
+    const char *rest = lexer->text + lexer->position;
+    const char *end = memchr(rest, '\n', lexer->length - lexer->position);
+    lexer->position = end == NULL ? lexer->length : (uint32_t)(end - lexer->text);
+}
+
+static void skip_block_comment(ptx_lexer *lexer)
+{
+    uint32_t begin = lexer->position;
+    for (uint32_t i = begin + 2; i + 1 < lexer->length; i++) {
+        if (lexer->text[i] == '*' && lexer->text[i + 1] == '/') {
+            lexer->position = i + 2;
+            return;
+        }
+    }
+    fail(lexer, begin, "a comment that nothing ends");
+}
+
+static void skip_trivia(ptx_lexer *lexer)
+{
+    for (;;) {
+        uint32_t p = lexer->position;
+        if (is_class(lexer, p, CLASS_SPACE)) {
+            lexer->position++;
+        } else if (at(lexer, p) == '/' && at(lexer, p + 1) == '/') {
+            skip_line(lexer);
+        } else if (at(lexer, p) == '/' && at(lexer, p + 1) == '*') {
+            skip_block_comment(lexer);
+        } else if (at(lexer, p) == '@' && at(lexer, p + 1) == '@') {
+            skip_line(
+                lexer); /* "@@DWARF ...": debug data of old compilers, to the end of the line */
+        } else {
+            return;
+        }
+    }
+}
+
+static uint32_t word_end(const ptx_lexer *lexer, uint32_t p)
+{
+    while (is_class(lexer, p, CLASS_WORD)) {
+        p++;
+    }
+    return p;
+}
+
+static uint32_t number_end(const ptx_lexer *lexer, uint32_t begin)
+{
+    char second = at(lexer, begin + 1);
+    bool radix = at(lexer, begin) == '0' && second != '\0' && strchr("xXfFdDbB", second) != NULL;
+    uint32_t p = word_end(lexer, begin);
+    if (!radix && at(lexer, p) == '.' && is_class(lexer, p + 1, CLASS_DIGIT)) {
+        p = word_end(lexer, p + 1);
+    }
+    char last = at(lexer, p - 1);
+    if (!radix && (last == 'e' || last == 'E') && (at(lexer, p) == '+' || at(lexer, p) == '-')) {
+        p = word_end(lexer, p + 1);
+    }
+    return p;
+}
+
+static uint32_t string_end(ptx_lexer *lexer, uint32_t begin)
+{
+    for (uint32_t p = begin + 1; p < lexer->length && lexer->text[p] != '\n'; p++) {
+        if (lexer->text[p] == '\\') {
+            p++;
+        } else if (lexer->text[p] == '"') {
+            return p + 1;
+        }
+    }
+    fail(lexer, begin, "a string that nothing ends");
+    return begin;
+}
+
+static uint32_t dot_word_end(const ptx_lexer *lexer, uint32_t begin)
+{
+    uint32_t p = word_end(lexer, begin + 1);
+    while (at(lexer, p) == ':' && at(lexer, p + 1) == ':' && is_class(lexer, p + 2, CLASS_WORD)) {
+        p = word_end(lexer, p + 2);
+    }
+    return p;
+}
+
+static uint32_t punct_end(const ptx_lexer *lexer, uint32_t begin)
+{
+    static const char pairs[][2] = {{'<', '<'}, {'>', '>'}, {'<', '='}, {'>', '='},
+                                    {'=', '='}, {'!', '='}, {'&', '&'}, {'|', '|'}};
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        if (at(lexer, begin) == pairs[i][0] && at(lexer, begin + 1) == pairs[i][1]) {
+            return begin + 2;
+        }
+    }
+    return begin + 1;
+}
+
+ptx_token ptx_lexer_next(ptx_lexer *lexer)
+{
+    skip_trivia(lexer);
+    uint32_t begin = lexer->position;
+    ptx_token token = {PTX_TOKEN_END, begin, begin};
+    if (begin >= lexer->length) {
+        return token;
+    }
+    char c = lexer->text[begin];
+    int class = class_of(c);
+    if (c == '%' && !is_class(lexer, begin + 1, CLASS_WORD)) {
+        class = 0; /* the remainder operator of constant expressions */
+    }
+    if (class & CLASS_DIGIT) {
+        token.kind = PTX_TOKEN_NUMBER;
+        token.end = number_end(lexer, begin);
+    } else if (class & CLASS_WORD_START) {
+        token.kind = PTX_TOKEN_WORD;
+        token.end = word_end(lexer, begin + 1);
+    } else if (c == '.' && is_class(lexer, begin + 1, CLASS_WORD)) {
+        token.kind = PTX_TOKEN_DOT_WORD;
+        token.end = dot_word_end(lexer, begin);
+    } else if (c == '"') {
+        token.kind = PTX_TOKEN_STRING;
+        token.end = string_end(lexer, begin);
+    } else if (c == '#' || c == '\\' || c == '`' || c < ' ' || c > '~') {
+        fail(lexer, begin,
+             c == '#' ? "a preprocessor line; run the preprocessor first"
+                      : "a character that PTX does not use");
+    } else {
+        token.kind = PTX_TOKEN_PUNCT;
+        token.end = punct_end(lexer, begin);
+    }
+    if (lexer->problem != NULL) {
+        return (ptx_token){PTX_TOKEN_END, begin, begin};
+    }
+    lexer->position = token.end;
+    return token;
+}
+
+ptx_token ptx_lexer_peek(const ptx_lexer *lexer)
+{
+    ptx_lexer copy = *lexer;
+    return ptx_lexer_next(&copy);
+}
+
+bool ptx_token_is(const ptx_lexer *lexer, ptx_token token, const char *text)
+{
+    size_t length = strlen(text);
+    return token.kind != PTX_TOKEN_END && token.end - token.begin == length &&
+           memcmp(lexer->text + token.begin, text, length) == 0;
+}
+
+/* Numbers and strings separated by white space or commas, as `.file` and `.loc` have them. */
+static void skip_values(ptx_lexer *lexer, uint32_t *end)
+{
+    for (;;) {
+        ptx_token next = ptx_lexer_peek(lexer);
+        bool comma = ptx_token_is(lexer, next, ",");
+        bool value = next.kind == PTX_TOKEN_NUMBER || next.kind == PTX_TOKEN_STRING;
+        if (!value && !comma) {
+            return;
+        }
+        if (comma) {
+            ptx_lexer ahead = *lexer;
+            ptx_lexer_next(&ahead);
+            if (ptx_lexer_peek(&ahead).kind != PTX_TOKEN_NUMBER) {
+                return; /* ", function_name ..." and ", inlined_at ..." are the caller's */
+            }
+        }
+        *end = ptx_lexer_next(lexer).end;
+    }
+}
+
+/* .loc file line column [, function_name label [+ offset], inlined_at file line column] */
+static void skip_loc(ptx_lexer *lexer, uint32_t *end)
+{
+    skip_values(lexer, end);
+    while (ptx_token_is(lexer, ptx_lexer_peek(lexer), ",")) {
+        ptx_lexer_next(lexer);
+        *end = ptx_lexer_next(lexer).end; /* function_name or inlined_at */
+        ptx_token next = ptx_lexer_peek(lexer);
+        if (next.kind == PTX_TOKEN_WORD) {
+            *end = ptx_lexer_next(lexer).end;
+            if (ptx_token_is(lexer, ptx_lexer_peek(lexer), "+")) {
+                ptx_lexer_next(lexer);
+                *end = ptx_lexer_next(lexer).end;
+            }
+        } else {
+            skip_values(lexer, end);
+        }
+    }
+}
+
+static void skip_braces(ptx_lexer *lexer, uint32_t *end)
+{
+    size_t depth = 0;
+    do {
+        ptx_token token = ptx_lexer_next(lexer);
+        if (token.kind == PTX_TOKEN_END) {
+            return;
+        }
+        *end = token.end;
+        depth += ptx_token_is(lexer, token, "{");
+        depth -= ptx_token_is(lexer, token, "}");
+    } while (depth > 0);
+}
+
+bool ptx_lexer_skip_debug(ptx_lexer *lexer, ptx_token token, uint32_t *end)
+{
+    *end = token.end;
+    if (token.kind != PTX_TOKEN_DOT_WORD) {
+        return false;
+    }
+    if (ptx_token_is(lexer, token, ".loc")) {
+        skip_loc(lexer, end);
+        return true;
+    }
+    if (ptx_token_is(lexer, token, ".file")) {
+        skip_values(lexer, end);
+        return true;
+    }
+    if (!ptx_token_is(lexer, token, ".section")) {
+        return false;
+    }
+    ptx_token name = ptx_lexer_peek(lexer);
+    if (name.end - name.begin < 6 || memcmp(lexer->text + name.begin, ".debug", 6) != 0) {
+        return false;
+    }
+    *end = ptx_lexer_next(lexer).end;
+    if (ptx_token_is(lexer, ptx_lexer_peek(lexer), "{")) {
+        skip_braces(lexer, end);
+    }
+    return true;
+}
+
+void ptx_locate(int *line, int *column, const char *text, uint32_t where)
+{
+    *line = 1;
+    uint32_t start = 0;
+    for (uint32_t i = 0; i < where; i++) {
+        if (text[i] == '\n') {
+            *line += 1;
+            start = i + 1;
+        }
+    }
+    *column = (int)(where - start) + 1;
+}

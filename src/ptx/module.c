@@ -1,0 +1,393 @@
+#include "ptx/module.h"
+
+#include "ptx/parse.h"
+#include "util/error.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool parse_fail(parser *p, uint32_t where, const char *format, ...)
+{
+    char message[EVOCC_ERROR_SIZE / 2];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    int line, column;
+    ptx_locate(&line, &column, p->module->text, where);
+    p->status =
+        error_set(p->error, EVOCC_PARSE, "%s:%d:%d: %s", p->module->name, line, column, message);
+    return false;
+}
+
+bool parse_no_memory(parser *p)
+{
+    p->status = error_no_memory(p->error);
+    return false;
+}
+
+bool parse_enter_scope(parser *p)
+{
+    ptx_module *m = p->module;
+    if (!mem_grow(&m->scopes, &m->scope_capacity, m->scope_count + 1, sizeof *m->scopes) ||
+        !mem_grow(&p->names, &p->name_capacity, p->name_count + 1, sizeof *p->names)) {
+        return parse_no_memory(p);
+    }
+    m->scopes[m->scope_count] = (ptx_scope){.parent = p->scope, .open = PTX_NONE};
+    p->names[p->name_count++] = (parse_names){.ranges = MAP_NONE};
+    p->scope = (uint32_t)m->scope_count++;
+    return true;
+}
+
+void parse_leave_scope(parser *p)
+{
+    p->scope = p->module->scopes[p->scope].parent;
+}
+
+static void forget_names(parser *p)
+{
+    for (size_t i = 0; i < p->name_count; i++) {
+        map_dispose(&p->names[i].registers);
+        map_dispose(&p->names[i].labels);
+    }
+    p->name_count = 0;
+    p->range_count = 0;
+}
+
+/* Whether a statement begins a new block (design: sites). A label that nothing jumps to marks a
+   place for debuggers and begins none. */
+static bool begins_block(const ptx_statement *s, bool after_terminator)
+{
+    return after_terminator || (s->kind == PTX_LABEL && s->referenced);
+}
+
+static bool is_terminator(const ptx_module *m, const ptx_statement *s)
+{
+    return s->kind == PTX_INSTRUCTION && ptx_effect_of(m, s)->terminator;
+}
+
+/* Cuts the function's statements into blocks. Blocks without instructions join the next, or at the
+   end the one before. */
+static bool make_blocks(parser *p)
+{
+    ptx_module *m = p->module;
+    ptx_function *f = p->function;
+    f->first_block = (uint32_t)m->block_count;
+    uint32_t end = f->first_statement + f->statement_count;
+    uint32_t first = f->first_statement;
+    bool filled = false, after_terminator = false;
+    for (uint32_t i = first; i <= end; i++) {
+        bool cut = i == end || begins_block(&m->statements[i], after_terminator);
+        if (cut && filled) {
+            if (!mem_grow(&m->blocks, &m->block_capacity, m->block_count + 1, sizeof *m->blocks)) {
+                return parse_no_memory(p);
+            }
+            m->blocks[m->block_count++] = (ptx_block){
+                .first = first, .count = i - first, .function = (uint32_t)m->function_count - 1};
+            first = i;
+            filled = false;
+        }
+        if (i < end) {
+            filled = filled || m->statements[i].kind == PTX_INSTRUCTION;
+            after_terminator = is_terminator(m, &m->statements[i]);
+        }
+    }
+    f->block_count = (uint32_t)m->block_count - f->first_block;
+    if (f->block_count > 0) {
+        ptx_block *last = &m->blocks[m->block_count - 1];
+        last->count = end - last->first;
+    }
+    return true;
+}
+
+static bool add_function(parser *p, bool entry, uint32_t begin)
+{
+    ptx_module *m = p->module;
+    if (!mem_grow(&m->functions, &m->function_capacity, m->function_count + 1,
+                  sizeof *m->functions)) {
+        return parse_no_memory(p);
+    }
+    p->function = &m->functions[m->function_count++];
+    *p->function = (ptx_function){.entry = entry,
+                                  .header = {begin, begin},
+                                  .first_statement = (uint32_t)m->statement_count,
+                                  .first_register = (uint32_t)m->register_count};
+    p->scope = PTX_NONE;
+    p->loc = PTX_NONE;
+    p->first_scope = (uint32_t)m->scope_count;
+    return parse_enter_scope(p);
+}
+
+/* From behind .entry or .func to its { or ;. Registers among a function's parameters are declared
+   in the scope of its body. */
+static bool read_header(parser *p, ptx_token *brace)
+{
+    int depth = 0;
+    for (;;) {
+        ptx_token token = ptx_lexer_next(&p->lexer);
+        if (token.kind == PTX_TOKEN_END) {
+            return parse_fail(p, token.begin, "%s",
+                              p->lexer.problem != NULL ? p->lexer.problem
+                                                       : "the text ends within a function header");
+        }
+        if (depth == 0 &&
+            (ptx_token_is(&p->lexer, token, "{") || ptx_token_is(&p->lexer, token, ";"))) {
+            *brace = token;
+            return true;
+        }
+        depth += ptx_token_is(&p->lexer, token, "(");
+        depth -= ptx_token_is(&p->lexer, token, ")");
+        if (depth == 0 && token.kind == PTX_TOKEN_WORD && p->function->name.end == 0) {
+            p->function->name = (ptx_span){token.begin, token.end};
+        }
+        if (ptx_token_is(&p->lexer, token, ".reg") && !parse_registers(p)) {
+            return false;
+        }
+    }
+}
+
+static bool add_entry_name(parser *p)
+{
+    ptx_module *m = p->module;
+    ptx_span name = p->function->name;
+    char *copy = arena_strndup(&m->texts, ptx_at(m, name), ptx_span_length(name));
+    if (copy == NULL || !mem_grow(&m->entry_names, &m->entry_capacity, m->entry_count + 1,
+                                  sizeof *m->entry_names)) {
+        return parse_no_memory(p);
+    }
+    m->entry_names[m->entry_count++] = copy;
+    return true;
+}
+
+static bool read_function(parser *p, bool entry, uint32_t begin)
+{
+    ptx_module *m = p->module;
+    ptx_token brace;
+    if (!add_function(p, entry, begin) || !read_header(p, &brace)) {
+        return false;
+    }
+    if (p->function->name.end == 0) {
+        return parse_fail(p, brace.begin, "a function without a name");
+    }
+    if (ptx_token_is(&p->lexer, brace, ";")) {
+        m->function_count--; /* a declaration */
+        m->register_count = p->function->first_register;
+        m->scope_count = p->first_scope;
+        forget_names(p);
+        return true;
+    }
+    p->function->header.end = brace.begin;
+    p->function->body.begin = brace.begin;
+    if (!parse_body(p)) {
+        return false;
+    }
+    p->function->body.end = p->lexer.position;
+    p->function->statement_count = (uint32_t)m->statement_count - p->function->first_statement;
+    p->function->register_count = (uint32_t)m->register_count - p->function->first_register;
+    bool good = parse_targets(p) && make_blocks(p) && (!entry || add_entry_name(p));
+    forget_names(p);
+    return good;
+}
+
+static bool read_version(parser *p)
+{
+    ptx_token number = ptx_lexer_next(&p->lexer);
+    ptx_module *m = p->module;
+    int major = 0, minor = 0;
+    char text[16] = "";
+    size_t length = number.end - number.begin;
+    memcpy(text, m->text + number.begin, length < sizeof text ? length : sizeof text - 1);
+    if (number.kind != PTX_TOKEN_NUMBER || sscanf(text, "%3d.%1d", &major, &minor) != 2) {
+        return parse_fail(p, number.begin, ".version needs a number such as 8.7");
+    }
+    m->version = major * 10 + minor;
+    m->version_number = (ptx_span){number.begin, number.end};
+    return true;
+}
+
+static bool read_target(parser *p)
+{
+    ptx_token word = ptx_lexer_next(&p->lexer);
+    if (word.kind != PTX_TOKEN_WORD) {
+        return parse_fail(p, word.begin, ".target needs an architecture such as sm_90a");
+    }
+    ptx_module *m = p->module;
+    if (m->target == NULL) {
+        m->target = arena_strndup(&m->texts, m->text + word.begin, word.end - word.begin);
+    }
+    return m->target != NULL || parse_no_memory(p);
+}
+
+static bool skip_initialiser(parser *p, uint32_t begin)
+{
+    size_t depth = 1;
+    while (depth > 0) {
+        ptx_token token = ptx_lexer_next(&p->lexer);
+        if (token.kind == PTX_TOKEN_END) {
+            return parse_fail(p, begin, "a { that nothing closes");
+        }
+        depth += ptx_token_is(&p->lexer, token, "{");
+        depth -= ptx_token_is(&p->lexer, token, "}");
+    }
+    return true;
+}
+
+/* One token at module level. `*begin` is where the directive at hand began, linkage included. */
+static bool read_module_token(parser *p, ptx_token token, uint32_t *begin)
+{
+    uint32_t end;
+    ptx_lexer *lexer = &p->lexer;
+    bool linkage = ptx_token_is(lexer, token, ".visible") ||
+                   ptx_token_is(lexer, token, ".extern") || ptx_token_is(lexer, token, ".weak") ||
+                   ptx_token_is(lexer, token, ".common");
+    if (*begin == PTX_NONE && token.kind == PTX_TOKEN_DOT_WORD) {
+        *begin = token.begin;
+    }
+    bool good = true;
+    if (ptx_token_is(lexer, token, ".version")) {
+        good = read_version(p);
+    } else if (ptx_token_is(lexer, token, ".target")) {
+        good = read_target(p);
+    } else if (ptx_token_is(lexer, token, ".entry") || ptx_token_is(lexer, token, ".func")) {
+        good = read_function(p, ptx_token_is(lexer, token, ".entry"), *begin);
+    } else if (ptx_token_is(lexer, token, "{")) {
+        good = skip_initialiser(p, token.begin);
+    } else if (ptx_token_is(lexer, token, "}")) {
+        good = parse_fail(p, token.begin, "a } that closes nothing");
+    } else {
+        ptx_lexer_skip_debug(lexer, token, &end);
+    }
+    if (!linkage) {
+        *begin = PTX_NONE;
+    }
+    return good;
+}
+
+static bool read_module(parser *p)
+{
+    uint32_t begin = PTX_NONE;
+    for (;;) {
+        ptx_token token = ptx_lexer_next(&p->lexer);
+        if (p->lexer.problem != NULL) {
+            return parse_fail(p, p->lexer.problem_at, "%s", p->lexer.problem);
+        }
+        if (token.kind == PTX_TOKEN_END) {
+            break;
+        }
+        if (!read_module_token(p, token, &begin)) {
+            return false;
+        }
+    }
+    if (p->module->version == 0 || p->module->target == NULL) {
+        return parse_fail(p, 0, "no .version and .target; is this PTX, as nvcc -ptx writes it?");
+    }
+    return true;
+}
+
+static bool check_bytes(parser *p, size_t length)
+{
+    const ptx_module *m = p->module;
+    bool blank = true;
+    for (size_t i = 0; i < length; i++) {
+        unsigned char c = (unsigned char)m->text[i];
+        if (c >= 0x80 || c == 0) {
+            return parse_fail(p, (uint32_t)i,
+                              "byte 0x%02x is not ASCII, which ptxas refuses even in comments; "
+                              "remove it",
+                              c);
+        }
+        blank = blank && (c == ' ' || (c >= '\t' && c <= '\r'));
+    }
+    return !blank || parse_fail(p, 0, "the file is empty; is this PTX, as nvcc -ptx writes it?");
+}
+
+static void parser_dispose(parser *p)
+{
+    forget_names(p);
+    mem_free(p->names);
+    mem_free(p->ranges);
+    map_dispose(&p->opcodes);
+}
+
+evocc_status ptx_parse(ptx_module **out, const char *text, size_t length, const char *name,
+                       evocc_error *error)
+{
+    if (length > INT32_MAX) {
+        return error_set(error, EVOCC_UNSUPPORTED, "%s: larger than 2 GB", name);
+    }
+    ptx_module *m = mem_alloc(1, sizeof *m);
+    if (m == NULL) {
+        return error_no_memory(error);
+    }
+    m->text = mem_strndup(text, length);
+    m->name = mem_strdup(name);
+    m->length = (uint32_t)length;
+    parser p = {.module = m, .error = error, .status = EVOCC_OK};
+    bool good = (m->text != NULL && m->name != NULL) || parse_no_memory(&p);
+    if (good) {
+        ptx_lexer_init(&p.lexer, m->text, m->length);
+        good = check_bytes(&p, length) && read_module(&p);
+    }
+    parser_dispose(&p);
+    if (!good) {
+        ptx_free(m);
+        return p.status;
+    }
+    *out = m;
+    return EVOCC_OK;
+}
+
+void ptx_free(ptx_module *module)
+{
+    if (module == NULL) {
+        return;
+    }
+    void *const owned[] = {module->text,       module->name,       module->functions,
+                           module->statements, module->operands,   module->leaves,
+                           module->registers,  module->scopes,     module->blocks,
+                           module->opcodes,    module->entry_names};
+    for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) {
+        mem_free(owned[i]);
+    }
+    arena_dispose(&module->texts);
+    mem_free(module);
+}
+
+void ptx_print(strbuf *out, const ptx_module *module)
+{
+    strbuf_append(out, module->text, module->length);
+}
+
+int ptx_version(const ptx_module *module)
+{
+    return module->version;
+}
+
+const char *ptx_target(const ptx_module *module)
+{
+    return module->target;
+}
+
+size_t ptx_entry_count(const ptx_module *module)
+{
+    return module->entry_count;
+}
+
+const char *ptx_entry_name(const ptx_module *module, size_t index)
+{
+    return module->entry_names[index];
+}
+
+const ptx_function *ptx_find_entry(const ptx_module *module, const char *name, size_t length)
+{
+    for (size_t i = 0; i < module->function_count; i++) {
+        const ptx_function *f = &module->functions[i];
+        if (f->entry && ptx_span_length(f->name) == length &&
+            memcmp(ptx_at(module, f->name), name, length) == 0) {
+            return f;
+        }
+    }
+    return NULL;
+}

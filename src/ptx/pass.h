@@ -1,0 +1,67 @@
+/*
+ * pass.h: what a rewriting pass is. A new pass is one file and one row of the table in passes.c.
+ *
+ * A control of a pass is "name@entry" (the wide form) or "name@entry.site" (one site, an exception
+ * to the wide form where both take the same values). Passes run in the order of the table, each on
+ * the text the one before left; block numbers mean the original text, so a pass that changes the
+ * blocks comes behind those that number them.
+ */
+#ifndef PTX_PASS_H
+#define PTX_PASS_H
+
+#include "ptx/edit.h"
+
+/* One setting of a pass, split: "order@fa.b4" has entry "fa" and site "b4". */
+typedef struct ptx_choice {
+    const ptx_setting *setting;
+    const ptx_function *function;
+    const char *site; /* "" for the wide form */
+} ptx_choice;
+
+typedef struct ptx_pass ptx_pass;
+
+/* Where enumerate puts the controls it finds. */
+typedef struct ptx_catalogue {
+    evocc_space *space;
+    const ptx_module *module;
+    const ptx_function *function;
+    const ptx_limits *limits;
+    const ptx_pass *pass;
+    evocc_error *error;
+    int32_t wide; /* index of the wide control just added; SPACE_ABSENT: none */
+} ptx_catalogue;
+
+struct ptx_pass {
+    const char *name;   /* "order" */
+    const char *help;   /* what it does, when it matters */
+    const char *source; /* the section of the PTX ISA */
+    int min_version;    /* PTX version it needs, 90 for 9.0; .version is raised to it; 0: any */
+    /* Adds the controls of one entry, the wide form first. */
+    evocc_status (*enumerate)(ptx_catalogue *catalogue);
+    /* Turns the choices (all of this pass, in the caller's order) into edits. A site that does not
+       exist is EVOCC_NOT_FOUND, a value outside the domain EVOCC_INVALID_ARGUMENT. */
+    evocc_status (*apply)(ptx_edits *edits, const ptx_module *module, const ptx_choice *choices,
+                          size_t count, evocc_error *error);
+};
+
+/* Adds "name@entry.site" with these values (site "": the wide form). default_index as in space.h.
+   `sites` is how many there are of the kind: the more, the rarer each is sampled. */
+evocc_status ptx_catalogue_add(ptx_catalogue *catalogue, const char *site,
+                               const char *const *values, int32_t value_count,
+                               int32_t default_index, size_t sites, const char *help);
+
+/* The block a site "b4" names; reports EVOCC_NOT_FOUND otherwise. */
+evocc_status ptx_choice_block(uint32_t *out, const ptx_module *module, const ptx_choice *choice,
+                              evocc_error *error);
+
+/* Index of the value among the domain's; reports EVOCC_INVALID_ARGUMENT otherwise. */
+evocc_status ptx_choice_value(int32_t *out, const ptx_choice *choice, const char *const *values,
+                              int32_t value_count, evocc_error *error);
+
+/* The statement before which something at the start of a block goes: behind its label. */
+uint32_t ptx_block_start(const ptx_module *module, const ptx_block *block);
+
+extern const ptx_pass ptx_pass_order;
+extern const ptx_pass ptx_pass_frequency;
+
+#endif

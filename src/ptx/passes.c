@@ -1,0 +1,239 @@
+#include "ptx/pass.h"
+
+#include "util/error.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* In the order in which they run. */
+static const ptx_pass *const passes[] = {&ptx_pass_order, &ptx_pass_frequency};
+enum { PASS_COUNT = sizeof passes / sizeof *passes };
+
+/* ---- Controls -------------------------------------------------------------------------------- */
+
+evocc_status ptx_catalogue_add(ptx_catalogue *c, const char *site, const char *const *values,
+                               int32_t value_count, int32_t default_index, size_t sites,
+                               const char *help)
+{
+    const ptx_module *m = c->module;
+    ptx_span entry = c->function->name;
+    strbuf name = {0}, group = {0};
+    strbuf_printf(&name, "%s@%.*s%s%s", c->pass->name, (int)ptx_span_length(entry),
+                  ptx_at(m, entry), site[0] == '\0' ? "" : ".", site);
+    strbuf_printf(&group, "%s@%.*s", c->pass->name, (int)ptx_span_length(entry), ptx_at(m, entry));
+    evocc_status status = EVOCC_NO_MEMORY;
+    if (!name.failed && !group.failed) {
+        bool wide = site[0] == '\0';
+        space_control control = {
+            .stage = SPACE_STAGE_PTX,
+            .name = name.data,
+            .help = help,
+            .source = c->pass->source,
+            .kind = SPACE_CHOICE,
+            .numerics = SPACE_EXACT,
+            .choices = values,
+            .size = value_count,
+            .default_index = default_index,
+            /* About two exceptions a candidate, however many sites there are. */
+            .knockout = wide ? 0.2 : (sites > 4 ? 1.0 - 2.0 / (double)sites : 0.5),
+            .parent = wide ? SPACE_ABSENT : c->wide,
+            .group = group.data,
+        };
+        status = space_add(c->space, &control, c->error);
+        if (status == EVOCC_OK && wide) {
+            c->wide = (int32_t)space_count(c->space) - 1;
+        }
+    } else {
+        error_no_memory(c->error);
+    }
+    strbuf_dispose(&name);
+    strbuf_dispose(&group);
+    return status;
+}
+
+static bool is_possible(const ptx_pass *pass, const ptx_module *module, const ptx_limits *limits)
+{
+    return pass->min_version <= module->version ||
+           (limits != NULL && pass->min_version <= limits->max_version);
+}
+
+evocc_status ptx_add_controls(evocc_space *space, const ptx_module *module, const char *entry,
+                              const ptx_limits *limits, evocc_error *error)
+{
+    const ptx_function *function = ptx_find_entry(module, entry, strlen(entry));
+    if (function == NULL) {
+        return error_set(error, EVOCC_NOT_FOUND, "%s: no entry %s", module->name, entry);
+    }
+    for (size_t i = 0; i < PASS_COUNT; i++) {
+        if (!is_possible(passes[i], module, limits)) {
+            continue;
+        }
+        ptx_catalogue catalogue = {.space = space,
+                                   .module = module,
+                                   .function = function,
+                                   .limits = limits,
+                                   .pass = passes[i],
+                                   .error = error,
+                                   .wide = SPACE_ABSENT};
+        evocc_status status = passes[i]->enumerate(&catalogue);
+        if (status != EVOCC_OK) {
+            return status;
+        }
+    }
+    return EVOCC_OK;
+}
+
+/* ---- Settings -------------------------------------------------------------------------------- */
+
+evocc_status ptx_choice_value(int32_t *out, const ptx_choice *choice, const char *const *values,
+                              int32_t value_count, evocc_error *error)
+{
+    for (int32_t i = 0; i < value_count; i++) {
+        if (strcmp(choice->setting->value, values[i]) == 0) {
+            *out = i;
+            return EVOCC_OK;
+        }
+    }
+    return error_set(error, EVOCC_INVALID_ARGUMENT, "%s: no value %s", choice->setting->name,
+                     choice->setting->value);
+}
+
+static evocc_status no_site(const ptx_module *module, const ptx_setting *setting,
+                            evocc_error *error)
+{
+    return error_set(error, EVOCC_NOT_FOUND, "%s: no site %s in it", module->name, setting->name);
+}
+
+evocc_status ptx_choice_block(uint32_t *out, const ptx_module *module, const ptx_choice *choice,
+                              evocc_error *error)
+{
+    const char *digits = choice->site + 1;
+    char *end = NULL;
+    bool canonical = choice->site[0] == 'b' && *digits >= '0' && *digits <= '9' &&
+                     (*digits != '0' || digits[1] == '\0') && strlen(digits) <= 9;
+    unsigned long block = canonical ? strtoul(digits, &end, 10) : 0;
+    if (!canonical || *end != '\0' || block >= choice->function->block_count) {
+        return no_site(module, choice->setting, error);
+    }
+    *out = choice->function->first_block + (uint32_t)block;
+    return EVOCC_OK;
+}
+
+uint32_t ptx_block_start(const ptx_module *module, const ptx_block *block)
+{
+    uint32_t start = block->first;
+    for (uint32_t i = block->first; i < block->first + block->count; i++) {
+        uint8_t kind = module->statements[i].kind;
+        if (kind == PTX_INSTRUCTION) {
+            break;
+        }
+        if (kind != PTX_PRAGMA && kind != PTX_LOC) {
+            start = i + 1;
+        }
+    }
+    return start;
+}
+
+/* Splits "pass@entry.site"; the index of its pass, or PASS_COUNT. */
+static size_t split(ptx_choice *out, const ptx_module *module, const ptx_setting *setting)
+{
+    const char *at = strchr(setting->name, '@');
+    if (at == NULL) {
+        return PASS_COUNT;
+    }
+    size_t entry = strcspn(at + 1, ".");
+    const char *site = at + 1 + entry;
+    *out = (ptx_choice){.setting = setting,
+                        .function = ptx_find_entry(module, at + 1, entry),
+                        .site = *site == '.' ? site + 1 : site};
+    if (out->function == NULL || (*site == '.' && site[1] == '\0')) {
+        return PASS_COUNT;
+    }
+    for (size_t i = 0; i < PASS_COUNT; i++) {
+        size_t length = strlen(passes[i]->name);
+        if (length == (size_t)(at - setting->name) &&
+            memcmp(setting->name, passes[i]->name, length) == 0) {
+            return i;
+        }
+    }
+    return PASS_COUNT;
+}
+
+/* One pass over the text so far. `module` is replaced by the result. */
+static evocc_status run_pass(ptx_module **module, const ptx_pass *pass, const ptx_choice *choices,
+                             size_t count, evocc_error *error)
+{
+    const ptx_module *m = *module;
+    ptx_edits edits = {0};
+    strbuf text = {0};
+    evocc_status status = pass->apply(&edits, m, choices, count, error);
+    if (status == EVOCC_OK && pass->min_version > m->version) {
+        strbuf_printf(ptx_edits_begin(&edits), "%d.%d", pass->min_version / 10,
+                      pass->min_version % 10);
+        ptx_edits_finish(&edits, m->version_number);
+    }
+    if (status == EVOCC_OK) {
+        status = ptx_edits_apply(&text, &edits, m, error);
+    }
+    ptx_module *next = NULL;
+    if (status == EVOCC_OK) {
+        status = ptx_parse(&next, strbuf_text(&text), text.length, m->name, error);
+    }
+    if (status == EVOCC_OK) {
+        ptx_free(*module);
+        *module = next;
+    }
+    ptx_edits_dispose(&edits);
+    strbuf_dispose(&text);
+    return status;
+}
+
+/* The choices of one pass, their functions looked up in the module as it is now. */
+static evocc_status choices_of(ptx_choice *out, size_t *count, size_t pass,
+                               const ptx_module *module, const ptx_setting *settings,
+                               size_t setting_count, evocc_error *error)
+{
+    *count = 0;
+    for (size_t i = 0; i < setting_count; i++) {
+        ptx_choice choice;
+        size_t found = split(&choice, module, &settings[i]);
+        if (found == PASS_COUNT) {
+            return no_site(module, &settings[i], error);
+        }
+        for (size_t j = 0; j < i; j++) {
+            if (strcmp(settings[i].name, settings[j].name) == 0) {
+                return error_set(error, EVOCC_INVALID_ARGUMENT, "%s is set twice",
+                                 settings[i].name);
+            }
+        }
+        if (found == pass) {
+            out[(*count)++] = choice;
+        }
+    }
+    return EVOCC_OK;
+}
+
+evocc_status ptx_rewrite(strbuf *out, const ptx_module *module, const ptx_setting *settings,
+                         size_t count, evocc_error *error)
+{
+    ptx_choice *choices = mem_alloc(count + 1, sizeof *choices);
+    ptx_module *current = NULL;
+    evocc_status status =
+        choices == NULL ? error_no_memory(error)
+                        : ptx_parse(&current, module->text, module->length, module->name, error);
+    for (size_t i = 0; i < PASS_COUNT && status == EVOCC_OK; i++) {
+        size_t used;
+        status = choices_of(choices, &used, i, current, settings, count, error);
+        if (status == EVOCC_OK && used > 0) {
+            status = run_pass(&current, passes[i], choices, used, error);
+        }
+    }
+    if (status == EVOCC_OK) {
+        ptx_print(out, current);
+        status = out->failed ? error_no_memory(error) : EVOCC_OK;
+    }
+    ptx_free(current);
+    mem_free(choices);
+    return status;
+}
