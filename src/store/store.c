@@ -496,7 +496,8 @@ static evocc_status read_metrics(store *s, store_trial *trial, arena *names, evo
         }
         bool unknown = sqlite3_column_type(statement, 1) == SQLITE_NULL;
         trial->metric_names[trial->metric_count] = name;
-        trial->metrics[trial->metric_count++] = unknown ? (double)NAN : sqlite3_column_double(statement, 1);
+        trial->metrics[trial->metric_count++] =
+            unknown ? (double)NAN : sqlite3_column_double(statement, 1);
     }
     sqlite3_reset(statement);
     return code == SQLITE_DONE ? EVOCC_OK : store_error(s, code, error);
