@@ -4,8 +4,8 @@
 #include <string.h>
 
 static const double LN2_HIGH =
-    0x1.62e42fefap-1; /* 33 bits: its product with an exponent is exact */
-static const double LN2_LOW = 0x1.cf79abc9e3b39p-34;
+    0x1.62e42fefap-1; /* 37 bits: its product with an exponent is exact */
+static const double LN2_LOW = 0x1.cf79abc9e3b39p-40;
 
 /* x = m * 2^e with m in [0.5, 1), by the bits: no library call. */
 static double split(double x, int *exponent)

@@ -12,19 +12,6 @@
 #include <math.h>
 #include <string.h>
 
-const search_tuning search_tuning_default = {
-    .near_share = 0.25,
-    .crossover_rate = 0.9,
-    .mutate_after_crossover = 1.0,
-    .parent_share = 1.0,
-    .mutation_one = 1,
-    .mutation_three = 1,
-    .mutation_rate = 1,
-    .mutation_power = 1,
-    .step_share = 0.75,
-    .step_longer = 0.5,
-};
-
 enum {
     OBJECTIVES_MAX = 16,
     /* How often variation may come up with something known or forbidden before something else is

@@ -6,6 +6,9 @@
 #ifndef SEARCH_TUNING_H
 #define SEARCH_TUNING_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
 typedef struct search_tuning {
     double near_share;             /* of the first pool: a few steps from the baseline */
     double crossover_rate;         /* chance that a child has two parents */
@@ -17,5 +20,8 @@ typedef struct search_tuning {
 } search_tuning;
 
 extern const search_tuning search_tuning_default;
+
+/* Sets the constant of that name (`length` bytes); false when there is none. */
+bool search_tuning_set(search_tuning *tuning, const char *name, size_t length, double value);
 
 #endif

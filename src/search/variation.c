@@ -6,9 +6,24 @@
 #include <math.h>
 #include <string.h>
 
+/* Numbers in their order; also words of a choice that are rising or falling numbers. */
 static bool is_ordered(const space_control *c)
 {
-    return c->kind == SPACE_INT || c->kind == SPACE_POW2 || c->kind == SPACE_FLOAT;
+    if (c->kind == SPACE_INT || c->kind == SPACE_POW2 || c->kind == SPACE_FLOAT) {
+        return true;
+    }
+    if (c->kind != SPACE_CHOICE || c->size < 3) {
+        return false;
+    }
+    bool rising = space_value_number(c, 1) > space_value_number(c, 0);
+    for (int32_t i = 1; i < c->size; i++) {
+        double before = space_value_number(c, i - 1);
+        double here = space_value_number(c, i);
+        if (!(rising ? here > before : here < before)) { /* also when one is not a number */
+            return false;
+        }
+    }
+    return true;
 }
 
 /* Groups are numbered from 1 in the order in which their names first appear. Few controls have one.
