@@ -6,8 +6,8 @@
 static evocc_status differs(const char *field, const char *file, const char *here,
                             evocc_error *error)
 {
-    return error_set(error, EVOCC_MISMATCH,
-                     "%s differs: the file is for '%.400s', this is '%.400s'", field, file, here);
+    return error_set(error, EVOCC_MISMATCH, "%s: the file is for '%.400s', this is '%.400s'", field,
+                     file, here);
 }
 
 static bool is_known(const char *text)
@@ -73,7 +73,7 @@ evocc_status acf_match(const acf *file, const acf_target *here, evocc_error *err
         }
         if (!is_known(fields[i].here) || !is_known(fields[i].file)) {
             return error_set(error, EVOCC_MISMATCH,
-                             "%s differs: it is unknown %s, and unknown "
+                             "%s: it is unknown %s, and unknown "
                              "matches nothing",
                              fields[i].field, is_known(fields[i].file) ? "here" : "in the file");
         }

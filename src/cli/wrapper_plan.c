@@ -100,19 +100,6 @@ static evocc_status apply(wrapper_plan *plan, const compiler *which, const ptx_m
     return status;
 }
 
-/* Who the compiler is comes from the cache in all but the first call; only that one needs help. */
-static evocc_status identify(compiler_identity *out, const compiler *which, const char *real,
-                             evocc_error *error)
-{
-    launcher *helper = NULL;
-    evocc_status status = launcher_new(&helper, error);
-    if (status == EVOCC_OK) {
-        status = which->identify(out, helper, real, error);
-    }
-    launcher_free(helper);
-    return status;
-}
-
 static evocc_status make(wrapper_plan *plan, const compiler *which,
                          const compiler_identity *identity, const acf *file, bool allow_numerics,
                          evocc_error *error)
@@ -162,7 +149,8 @@ evocc_status wrapper_plan_make(wrapper_plan *out, const compiler *which, const c
         status = error_set(error, EVOCC_UNSUPPORTED, "%s", out->invocation.why_not);
     }
     if (status == EVOCC_OK) {
-        status = identify(&identity, which, real, error);
+        /* From the cache in all but the first call; only that one starts a helper. */
+        status = which->identify(&identity, NULL, real, error);
     }
     if (status == EVOCC_OK) {
         status = make(out, which, &identity, file, words->allow_numerics, error);
