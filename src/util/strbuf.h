@@ -22,7 +22,7 @@ void strbuf_printf(strbuf *b, const char *format, ...) EVOCC_PRINTF(2, 3);
 /* A JSON string with its quotes, bytes outside ASCII passed through. */
 void strbuf_json_string(strbuf *b, const char *text);
 
-/* The shortest decimal form that reads back to the same double; "null" when it is not finite. */
+/* The fewest decimal digits that read back to the same double; "null" when it is not finite. */
 void strbuf_number(strbuf *b, double value);
 
 /* A word as a POSIX shell would need it typed: quoted only where necessary. */

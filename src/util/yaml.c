@@ -73,7 +73,7 @@ static evocc_status check_characters(reader *r, const char *text, size_t length)
             return fail(r, "byte 0x%02x is not UTF-8", c);
         }
         if (!is_allowed(c)) {
-            return fail(r, c == 0 ? "NUL byte (0x%02x) in a text" : "control character 0x%02x", c);
+            return c == 0 ? fail(r, "NUL byte") : fail(r, "control character 0x%02x", c);
         }
         bool line_end = c == '\n' || (c == '\r' && (i + 1 == length || text[i + 1] != '\n'));
         r->line += line_end;
