@@ -14,6 +14,7 @@ static void make_one_line(char *text)
     }
 }
 
+EVOCC_PRINTF(4, 0)
 static void set_message(evocc_error *error, evocc_status status, int os_errno, const char *format,
                         va_list arguments)
 {

@@ -37,6 +37,7 @@ typedef struct reader {
     evocc_error *error;
 } reader;
 
+EVOCC_PRINTF(5, 0)
 static evocc_status fail_at(evocc_error *error, const yaml_document *document, int line, int column,
                             const char *format, va_list arguments)
 {
