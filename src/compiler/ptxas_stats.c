@@ -12,7 +12,8 @@
  *   - barriers are told from 12.9 on, zero included;
  *   - "bytes smem" is left out when it is zero (checked against .nv.shared of the cubin);
  *   - "cumulative stack size" (from 12.4 on) holds the callees' frames and is left out when it is
- *     zero or cannot be known (recursion, or -c);
+ *     zero or cannot be known (recursion, or -c); a warning says so before the entry, but not
+ * in 12.9 and 13.0;
  *   - spills into shared memory (.pragma "enable_smem_spilling") are in no field of any version.
  */
 #include "compiler/ptxas_stats.h"
@@ -26,10 +27,16 @@
 #define UNKNOWN (-1.0)
 #define NONE ((size_t)-1)
 
+/* What is said of an entry's stack beside its frame. */
+typedef struct stack_told {
+    double cumulative; /* UNKNOWN: not told */
+    bool endless;      /* said to depend on what happens at run time */
+} stack_told;
+
 typedef struct reader {
     compiler_stats *out;
-    double *cumulative; /* stack sizes, beside out->entries */
-    size_t entry_capacity, cumulative_capacity;
+    stack_told *stacks; /* beside out->entries */
+    size_t entry_capacity, stack_capacity;
     map by_name;
     size_t entry;      /* of the last "Compiling entry function" */
     size_t properties; /* of the last "Function properties for", until its line of numbers */
@@ -129,13 +136,13 @@ static size_t find_or_add(reader *r, slice name, bool is_function)
     char *copy = mem_strndup(name.text, name.length);
     if (copy == NULL ||
         !mem_grow(&r->out->entries, &r->entry_capacity, index + 1, sizeof *r->out->entries) ||
-        !mem_grow(&r->cumulative, &r->cumulative_capacity, index + 1, sizeof *r->cumulative) ||
+        !mem_grow(&r->stacks, &r->stack_capacity, index + 1, sizeof *r->stacks) ||
         !map_put(&r->by_name, copy, name.length, index)) {
         mem_free(copy);
         r->failed = true;
         return NONE;
     }
-    r->cumulative[index] = UNKNOWN;
+    r->stacks[index] = (stack_told){.cumulative = UNKNOWN};
     r->out->entries[index] = (compiler_entry_stats){.entry = copy,
                                                     .is_function = is_function,
                                                     .registers = UNKNOWN,
@@ -179,7 +186,7 @@ static void read_used(reader *r, slice line)
         (void)take_prefix(&field, "used ");
         (void)(take_field(&entry->registers, field, "registers") ||
                take_field(&entry->barriers, field, "barriers") ||
-               take_field(&r->cumulative[r->entry], field, "bytes cumulative stack size") ||
+               take_field(&r->stacks[r->entry].cumulative, field, "bytes cumulative stack size") ||
                take_field(&shared, field, "bytes smem"));
     }
     if (entry->registers >= 0.0) {
@@ -187,10 +194,21 @@ static void read_used(reader *r, slice line)
     }
 }
 
-/* "ptxas info    : " */
-static bool take_head(slice *line)
+/* "Stack size for entry function 'deep' cannot be statically determined" */
+static void read_warning(reader *r, slice line)
 {
-    if (!take_prefix(line, "ptxas info")) {
+    if (take_prefix(&line, "Stack size for entry function '")) {
+        size_t index = find_or_add(r, cut(&line, '\''), false);
+        if (index != NONE) {
+            r->stacks[index].endless = true;
+        }
+    }
+}
+
+/* "ptxas info    : " */
+static bool take_head(slice *line, const char *words)
+{
+    if (!take_prefix(line, words)) {
         return false;
     }
     skip_blanks(line);
@@ -208,7 +226,9 @@ static void read_line(reader *r, slice line)
     }
     if (line.length > 0 && (line.text[0] == ' ' || line.text[0] == '\t')) {
         read_properties(r, line);
-    } else if (!take_head(&line)) {
+    } else if (take_head(&line, "ptxas warning")) {
+        read_warning(r, line);
+    } else if (!take_head(&line, "ptxas info")) {
         return;
     } else if (take_prefix(&line, "Compiling entry function '")) {
         r->entry = find_or_add(r, cut(&line, '\''), false);
@@ -229,7 +249,7 @@ static void read_text(reader *r, const char *text)
 
 /* Without a cumulative size the frame is all there is to an entry's stack only if nothing it may
    call has one. */
-static void settle_stacks(compiler_stats *stats, const double *cumulative)
+static void settle_stacks(compiler_stats *stats, const stack_told *told)
 {
     bool callees = false;
     for (size_t i = 0; i < stats->count; i++) {
@@ -237,10 +257,10 @@ static void settle_stacks(compiler_stats *stats, const double *cumulative)
     }
     for (size_t i = 0; i < stats->count; i++) {
         compiler_entry_stats *entry = &stats->entries[i];
-        if (cumulative[i] >= 0.0) {
-            entry->stack_bytes = cumulative[i];
-        } else if (callees && !entry->is_function) {
+        if (told[i].endless || (told[i].cumulative < 0.0 && callees && !entry->is_function)) {
             entry->stack_bytes = UNKNOWN;
+        } else if (told[i].cumulative >= 0.0) {
+            entry->stack_bytes = told[i].cumulative;
         }
     }
 }
@@ -253,9 +273,9 @@ evocc_status ptxas_read_stats(compiler_stats *out, const char *output, const cha
     read_text(&r, output);
     read_text(&r, errors);
     if (!r.failed) {
-        settle_stacks(out, r.cumulative);
+        settle_stacks(out, r.stacks);
     }
-    mem_free(r.cumulative);
+    mem_free(r.stacks);
     map_dispose(&r.by_name);
     if (r.failed) {
         compiler_stats_dispose(out);

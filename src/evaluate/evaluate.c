@@ -3,6 +3,9 @@
  *
  *   evaluate.c         the metrics
  *   evaluate_static.c  what the compiler and the machine code tell; no GPU
+ *   compile_outcome.c  whose fault the end of a compilation is
+ *   finding.c          what became of one compilation
+ *   canary.c           whether controls reach the compiler at all
  *   objective.c        what a study makes small or large
  *
  * Kinds of evaluation are vtables (evaluator_class); a new kind is one file. May use util, space,

@@ -69,15 +69,31 @@ typedef struct evaluate_static_options {
     const evocc_space *space;
     launcher *launcher;
     size_t workers;
-    double deadline_s; /* of one compilation; 0: 10 minutes */
+    double deadline_s;           /* of one compilation; 0: 10 minutes */
+    uint64_t memory_limit_bytes; /* of one compiler's address space; 0: the memory of the machine */
 } evaluate_static_options;
 
+/*
+ * Compiles a candidate and reads what the compiler and the machine code tell; no GPU. A candidate
+ * whose rewritten PTX and options equal those of an earlier one is not compiled again. spill_bytes
+ * is unknown when spills may have gone to shared memory, which no ptxas counts.
+ */
 evocc_status evaluate_static_new(evaluator **out, const evaluate_static_options *options,
                                  evocc_error *error);
 
 /* The machine code of one candidate, compiled again: for artifacts and for the wrapper's tests.
-   mem_free. */
+   Only while nothing is in flight. EVOCC_PROCESS with the compiler's message when it does not
+   compile. mem_free. */
 evocc_status evaluate_static_cubin(char **out, size_t *length, evaluator *e, const int32_t *genes,
                                    evocc_error *error);
+
+/*
+ * The canary: candidates that must change the machine code (another optimisation level, another
+ * order), until one does. EVOCC_OK then; EVOCC_PROCESS when none did: the controls do not reach the
+ * compiler, and a study of them would be noise. EVOCC_OK for a space without controls. Only while
+ * nothing is in flight; `baseline_hash` is the code hash of the baseline.
+ */
+evocc_status evaluate_canary(evaluator *e, const evocc_space *space, const char *baseline_hash,
+                             evocc_error *error);
 
 #endif
