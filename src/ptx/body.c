@@ -4,6 +4,9 @@
 
 #include <string.h>
 
+/* Scopes within scopes: the passes recurse over them. */
+enum { MAX_DEPTH = 200 };
+
 static bool is(const parser *p, ptx_token token, const char *text)
 {
     return ptx_token_is(&p->lexer, token, text);
@@ -165,14 +168,14 @@ static bool add_leaf(parser *p, ptx_operand *operand, ptx_token token, char sign
     if (!mem_grow(&m->leaves, &m->leaf_capacity, m->leaf_count + 1, sizeof *m->leaves)) {
         return parse_no_memory(p);
     }
-    ptx_leaf leaf = {.span = {token.begin, token.end}, .register_id = PTX_NONE, .sign = sign};
+    ptx_leaf leaf = {.span = {token.begin, token.end}, .id = PTX_NONE, .sign = sign};
     if (token.kind == PTX_TOKEN_NUMBER) {
         leaf.kind = PTX_LEAF_NUMBER;
     } else if (is(p, token, "_")) {
         leaf.kind = PTX_LEAF_SINK;
-    } else if (!resolve_register(p, token, &leaf.register_id)) {
+    } else if (!resolve_register(p, token, &leaf.id)) {
         return false;
-    } else if (leaf.register_id != PTX_NONE) {
+    } else if (leaf.id != PTX_NONE) {
         leaf.kind = PTX_LEAF_REGISTER;
     } else {
         leaf.kind = *token_text(p, token) == '%' ? PTX_LEAF_SPECIAL : PTX_LEAF_SYMBOL;
@@ -372,7 +375,7 @@ static void mark_in_flight(parser *p, const ptx_statement *s)
         for (uint32_t l = 0; l < operand->leaf_count; l++) {
             const ptx_leaf *leaf = &m->leaves[operand->first_leaf + l];
             if (leaf->kind == PTX_LEAF_REGISTER) {
-                m->registers[leaf->register_id].in_flight = true;
+                m->registers[leaf->id].in_flight = true;
             }
         }
     }
@@ -433,6 +436,9 @@ static bool read_brace(parser *p, ptx_token token)
     ptx_module *m = p->module;
     uint32_t here = (uint32_t)m->statement_count;
     if (is(p, token, "{")) {
+        if (m->scopes[p->scope].depth >= MAX_DEPTH) {
+            return parse_fail(p, token.begin, "more than %d scopes within each other", MAX_DEPTH);
+        }
         if (!parse_enter_scope(p)) {
             return false;
         }
@@ -566,7 +572,7 @@ bool parse_targets(parser *p)
         }
         for (uint32_t o = 0; o < s->operand_count; o++) {
             const ptx_operand *operand = &m->operands[s->first_operand + o];
-            const ptx_leaf *leaf = &m->leaves[operand->first_leaf];
+            ptx_leaf *leaf = &m->leaves[operand->first_leaf];
             if (operand->leaf_count == 0 || leaf->kind != PTX_LEAF_SYMBOL) {
                 continue;
             }
@@ -576,7 +582,7 @@ bool parse_targets(parser *p)
                                   (int)ptx_span_length(leaf->span), ptx_at(m, leaf->span));
             }
             if (label != PTX_NONE) {
-                s->target = label;
+                s->target = leaf->id = label;
                 bool list = label + 1 < first + p->function->statement_count &&
                             m->statements[label + 1].kind == PTX_DIRECTIVE;
                 m->statements[label].referenced = !list;

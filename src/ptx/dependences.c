@@ -79,10 +79,10 @@ void ptx_visit_registers(const ptx_module *module, const ptx_statement *statemen
                 continue;
             }
             if (!write || guarded || leaf->component || effect->destination == PTX_UPDATES_FIRST) {
-                visit(context, leaf->register_id, false);
+                visit(context, leaf->id, false);
             }
             if (write) {
-                visit(context, leaf->register_id, true);
+                visit(context, leaf->id, true);
             }
         }
     }
@@ -132,13 +132,9 @@ static void describe_instruction(ptx_item *item, const ptx_module *m, const ptx_
 static bool pragma_is_about_place(const ptx_module *m, const ptx_statement *s)
 {
     static const char *const words[] = {"nounroll", "frequency", "enable_smem_spilling"};
-    size_t length = ptx_span_length(s->span);
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        size_t word = strlen(words[i]);
-        for (size_t at = 0; at + word <= length; at++) {
-            if (memcmp(ptx_at(m, s->span) + at, words[i], word) == 0) {
-                return true;
-            }
+        if (ptx_pragma_is(m, s, words[i])) {
+            return true;
         }
     }
     return false;

@@ -35,7 +35,10 @@ bool parse_enter_scope(parser *p)
         !mem_grow(&p->names, &p->name_capacity, p->name_count + 1, sizeof *p->names)) {
         return parse_no_memory(p);
     }
-    m->scopes[m->scope_count] = (ptx_scope){.parent = p->scope, .open = PTX_NONE};
+    m->scopes[m->scope_count] =
+        (ptx_scope){.parent = p->scope,
+                    .open = PTX_NONE,
+                    .depth = p->scope == PTX_NONE ? 0 : m->scopes[p->scope].depth + 1};
     p->names[p->name_count++] = (parse_names){.ranges = MAP_NONE};
     p->scope = (uint32_t)m->scope_count++;
     return true;
@@ -390,4 +393,17 @@ const ptx_function *ptx_find_entry(const ptx_module *module, const char *name, s
         }
     }
     return NULL;
+}
+
+bool ptx_pragma_is(const ptx_module *module, const ptx_statement *statement, const char *word)
+{
+    ptx_lexer lexer;
+    ptx_lexer_init(&lexer, ptx_at(module, statement->span),
+                   (uint32_t)ptx_span_length(statement->span));
+    ptx_lexer_next(&lexer); /* .pragma */
+    ptx_token text = ptx_lexer_next(&lexer);
+    size_t length = strlen(word);
+    return text.kind == PTX_TOKEN_STRING && text.end - text.begin >= length + 2 &&
+           memcmp(lexer.text + text.begin + 1, word, length) == 0 &&
+           strchr(" \t\"", lexer.text[text.begin + 1 + length]) != NULL;
 }

@@ -28,7 +28,8 @@ typedef enum ptx_leaf_kind {
 /* One register, number or name within an operand. */
 typedef struct ptx_leaf {
     ptx_span span;
-    uint32_t register_id; /* of PTX_LEAF_REGISTER: index into module->registers */
+    uint32_t id; /* of a register: index into module->registers; of a symbol that a jump or a list
+                    of targets names: the label's statement; else PTX_NONE */
     uint8_t kind;
     bool component; /* ".x" of a vector register: a write changes a part of it */
     char sign;      /* '-', '!' or '~' before it, else 0 */
@@ -82,6 +83,7 @@ typedef struct ptx_register {
 typedef struct ptx_scope {
     uint32_t parent; /* PTX_NONE for a body */
     uint32_t open;   /* statement of its { ; PTX_NONE for a body */
+    uint32_t depth;  /* 0 for a body */
 } ptx_scope;
 
 /* A basic block (design: sites): statements first .. first+count-1 of the module, all of one
@@ -137,6 +139,9 @@ struct ptx_module {
 
 /* The function of an entry's name; NULL when there is none with a body. */
 const ptx_function *ptx_find_entry(const ptx_module *module, const char *name, size_t length);
+
+/* True for `.pragma "word ...";`. */
+bool ptx_pragma_is(const ptx_module *module, const ptx_statement *statement, const char *word);
 
 static inline const char *ptx_at(const ptx_module *module, ptx_span span)
 {

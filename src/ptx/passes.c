@@ -1,6 +1,7 @@
 #include "ptx/pass.h"
 
 #include "util/error.h"
+#include "util/map.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -160,13 +161,11 @@ static size_t split(ptx_choice *out, const ptx_module *module, const ptx_setting
     return PASS_COUNT;
 }
 
-/* One pass over the text so far. `module` is replaced by the result. */
-static evocc_status run_pass(ptx_module **module, const ptx_pass *pass, const ptx_choice *choices,
-                             size_t count, evocc_error *error)
+/* One pass over `m`: the rewritten text, appended. */
+static evocc_status run_pass(strbuf *out, const ptx_module *m, const ptx_pass *pass,
+                             const ptx_choice *choices, size_t count, evocc_error *error)
 {
-    const ptx_module *m = *module;
     ptx_edits edits = {0};
-    strbuf text = {0};
     evocc_status status = pass->apply(&edits, m, choices, count, error);
     if (status == EVOCC_OK && pass->min_version > m->version) {
         strbuf_printf(ptx_edits_begin(&edits), "%d.%d", pass->min_version / 10,
@@ -174,18 +173,9 @@ static evocc_status run_pass(ptx_module **module, const ptx_pass *pass, const pt
         ptx_edits_finish(&edits, m->version_number);
     }
     if (status == EVOCC_OK) {
-        status = ptx_edits_apply(&text, &edits, m, error);
-    }
-    ptx_module *next = NULL;
-    if (status == EVOCC_OK) {
-        status = ptx_parse(&next, strbuf_text(&text), text.length, m->name, error);
-    }
-    if (status == EVOCC_OK) {
-        ptx_free(*module);
-        *module = next;
+        status = ptx_edits_apply(out, &edits, m, error);
     }
     ptx_edits_dispose(&edits);
-    strbuf_dispose(&text);
     return status;
 }
 
@@ -201,12 +191,6 @@ static evocc_status choices_of(ptx_choice *out, size_t *count, size_t pass,
         if (found == PASS_COUNT) {
             return no_site(module, &settings[i], error);
         }
-        for (size_t j = 0; j < i; j++) {
-            if (strcmp(settings[i].name, settings[j].name) == 0) {
-                return error_set(error, EVOCC_INVALID_ARGUMENT, "%s is set twice",
-                                 settings[i].name);
-            }
-        }
         if (found == pass) {
             out[(*count)++] = choice;
         }
@@ -214,26 +198,72 @@ static evocc_status choices_of(ptx_choice *out, size_t *count, size_t pass,
     return EVOCC_OK;
 }
 
+static evocc_status refuse_duplicates(const ptx_setting *settings, size_t count, evocc_error *error)
+{
+    map seen = {0};
+    evocc_status status = EVOCC_OK;
+    for (size_t i = 0; i < count && status == EVOCC_OK; i++) {
+        size_t length = strlen(settings[i].name);
+        if (map_get(&seen, settings[i].name, length) != MAP_NONE) {
+            status = error_set(error, EVOCC_INVALID_ARGUMENT, "%s is set twice", settings[i].name);
+        } else if (!map_put(&seen, settings[i].name, length, i)) {
+            status = error_no_memory(error);
+        }
+    }
+    map_dispose(&seen);
+    return status;
+}
+
+/* The text so far becomes the module that the next pass works on. */
+static evocc_status reparse(ptx_module **current, strbuf *text, const char *name,
+                            evocc_error *error)
+{
+    ptx_module *next = NULL;
+    evocc_status status = ptx_parse(&next, strbuf_text(text), text->length, name, error);
+    if (status == EVOCC_OK) {
+        ptx_free(*current);
+        *current = next;
+        strbuf_clear(text);
+    }
+    return status;
+}
+
 evocc_status ptx_rewrite(strbuf *out, const ptx_module *module, const ptx_setting *settings,
                          size_t count, evocc_error *error)
 {
     ptx_choice *choices = mem_alloc(count + 1, sizeof *choices);
-    ptx_module *current = NULL;
+    ptx_module *current = NULL; /* NULL: still the original */
+    strbuf text = {0};          /* what the last pass made of it; empty before the first */
     evocc_status status =
-        choices == NULL ? error_no_memory(error)
-                        : ptx_parse(&current, module->text, module->length, module->name, error);
+        choices == NULL ? error_no_memory(error) : refuse_duplicates(settings, count, error);
     for (size_t i = 0; i < PASS_COUNT && status == EVOCC_OK; i++) {
         size_t used;
-        status = choices_of(choices, &used, i, current, settings, count, error);
-        if (status == EVOCC_OK && used > 0) {
-            status = run_pass(&current, passes[i], choices, used, error);
+        const ptx_module *m = current != NULL ? current : module;
+        status = choices_of(choices, &used, i, m, settings, count, error);
+        if (status != EVOCC_OK || used == 0) {
+            continue;
+        }
+        if (text.length > 0) {
+            status = reparse(&current, &text, module->name, error);
+            m = current;
+            if (status == EVOCC_OK) {
+                status = choices_of(choices, &used, i, m, settings, count, error);
+            }
+        }
+        if (status == EVOCC_OK) {
+            status = run_pass(&text, m, passes[i], choices, used, error);
         }
     }
     if (status == EVOCC_OK) {
-        ptx_print(out, current);
+        if (text.length > 0) {
+            strbuf_append(out, text.data, text.length);
+        } else {
+            ptx_print(out, module);
+        }
         status = out->failed ? error_no_memory(error) : EVOCC_OK;
     }
     ptx_free(current);
+    strbuf_dispose(&text);
     mem_free(choices);
     return status;
 }
