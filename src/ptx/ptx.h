@@ -29,6 +29,9 @@ const char *ptx_target(const ptx_module *module);
 size_t ptx_entry_count(const ptx_module *module); /* .entry with a body */
 const char *ptx_entry_name(const ptx_module *module, size_t index);
 
+/* Blocks are numbered from 0 within an entry: one begins at the body, at a label that an instruction
+   names, and behind bra, brx, ret, exit and trap; a stretch without instructions joins the next. */
+
 /* Normalised PTX v1 (design: token stream without comments, white space, .file, .loc and debug
    sections, one space between tokens), and its name "evocc-ptx-1:" + 64 hexadecimal digits. */
 void ptx_normal_form(strbuf *out, const ptx_module *module);
@@ -60,7 +63,7 @@ evocc_status ptx_rewrite(strbuf *out, const ptx_module *module, const ptx_settin
 /* How much of an entry the order pass may move, and what pins the rest. */
 typedef struct ptx_mobility {
     size_t instructions;
-    size_t movable; /* may change place with at least one neighbour in its block */
+    size_t movable; /* have another legal place in their block */
     size_t pinned_count;
     struct {
         const char *reason; /* "barrier", "wgmma", "volatile", ... */
