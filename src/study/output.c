@@ -13,11 +13,11 @@
    file on any day and in any folder. */
 static void found_lines(strbuf *out, const report_summary *summary, const report_point *point)
 {
-    strbuf_printf(out, "objectives: \"");
+    strbuf_puts(out, "objectives: ");
     objective_list_text(out, &summary->objectives);
-    strbuf_printf(out, "\"\ntrial: %" PRIu64 "\ntrials: %zu\nseed: %" PRIu64 "\nevocc: \"%s\"\n",
+    strbuf_printf(out, "\ntrial: %" PRIu64 "\ntrials: %zu\nseed: %" PRIu64 "\nevocc: %s\n",
                   point->id, summary->trial_count, summary->seed, evocc_version());
-    strbuf_printf(out, "code: \"sha256:%s\"\n", point->code_hash);
+    strbuf_printf(out, "code: sha256:%s\n", point->code_hash);
 }
 
 /* Splits "a=1 b=2" into controls. Names and values point into `words`, which is cut apart. */
@@ -38,15 +38,30 @@ static size_t split_controls(acf_control *controls, char *words)
     return count;
 }
 
+static bool is_objective(const objective_list *list, const char *metric)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        if (strcmp(list->items[i].metric, metric) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The metrics that both sides have. A time that nobody asked for is noise, and would make the file
+   another one on every run. */
 static size_t known_metrics(acf_metric *metrics, const report_summary *summary,
                             const report_point *point)
 {
     size_t count = 0;
     for (size_t i = 0; i < summary->metric_count; i++) {
-        if (!isnan(summary->baseline_metrics[i]) && !isnan(point->metrics[i])) {
-            metrics[count++] = (acf_metric){.name = summary->metric_names[i],
-                                            .baseline = summary->baseline_metrics[i],
-                                            .tuned = point->metrics[i]};
+        const char *name = summary->metric_names[i];
+        const evaluate_metric_info *info = evaluate_metric_find(name);
+        bool is_time = info != NULL && strcmp(info->unit, "s") == 0;
+        if (!isnan(summary->baseline_metrics[i]) && !isnan(point->metrics[i]) &&
+            (!is_time || is_objective(&summary->objectives, name))) {
+            metrics[count++] = (acf_metric){
+                .name = name, .baseline = summary->baseline_metrics[i], .tuned = point->metrics[i]};
         }
     }
     return count;

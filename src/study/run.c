@@ -322,6 +322,7 @@ static evocc_status run_baseline(run *r, evocc_error *error)
 typedef struct baseline_record {
     evocc_outcome outcome;
     char detail[EVOCC_ERROR_SIZE / 2];
+    char code_hash[HASH_SHA256_TEXT];
 } baseline_record;
 
 static evocc_status read_baseline(const store_trial *trial, void *context, evocc_error *error)
@@ -331,6 +332,7 @@ static evocc_status read_baseline(const store_trial *trial, void *context, evocc
     if (trial->id == 0) {
         record->outcome = trial->outcome;
         snprintf(record->detail, sizeof record->detail, "%s", trial->detail);
+        snprintf(record->code_hash, sizeof record->code_hash, "%s", trial->code_hash);
     }
     return EVOCC_DONE; /* ids rise: the first is all that is wanted */
 }
@@ -355,7 +357,9 @@ static evocc_status check_baseline(study *s, evocc_error *error)
                              s->compiler.path, s->compiler.version, s->objectives.items[i].metric);
         }
     }
-    return EVOCC_OK;
+    /* A study that went on from here had its canary. */
+    return s->known_trials > 1 ? EVOCC_OK
+                               : evaluate_canary(s->evaluator, s->space, baseline.code_hash, error);
 }
 
 /* Machine code of the baseline and of the front, so that the file shows what was found. */
