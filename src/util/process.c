@@ -301,6 +301,9 @@ static bool group_is_gone(child *c, double now_s)
     if (kill(-c->pid, 0) != 0 && errno == ESRCH) {
         return true;
     }
+    if (c->probe_step_s >= LONGEST_PROBE_S && !spawn_group_lives(c->pid)) {
+        return true;
+    }
     c->probe_at_s = now_s + c->probe_step_s;
     c->probe_step_s = earlier(c->probe_step_s * 2, LONGEST_PROBE_S);
     return false;

@@ -1,10 +1,13 @@
 #define _GNU_SOURCE /* pipe2, memfd_create */
 #include "util/spawn.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -88,6 +91,41 @@ int spawn_watch(pid_t pid)
     (void)pid;
 #endif
     return -1;
+}
+
+/* State and process group of one process (proc(5), stat): false when it is gone. */
+static bool read_stat(const char *pid, char *status, long *group)
+{
+    char path[64];
+    char text[512];
+    snprintf(path, sizeof path, "/proc/%.20s/stat", pid);
+    FILE *file = fopen(path, "re");
+    size_t length = file != NULL ? fread(text, 1, sizeof text - 1, file) : 0;
+    if (file != NULL) {
+        fclose(file);
+    }
+    text[length] = '\0';
+    const char *name_end = strrchr(text, ')'); /* the name before it may hold anything */
+    return name_end != NULL && sscanf(name_end + 1, " %c %*d %ld", status, group) == 2;
+}
+
+bool spawn_group_lives(pid_t group)
+{
+    DIR *processes = opendir("/proc");
+    if (processes == NULL) {
+        return true;
+    }
+    bool lives = false;
+    const struct dirent *entry;
+    while (!lives && (entry = readdir(processes)) != NULL) {
+        char status;
+        long its_group;
+        lives = entry->d_name[0] >= '1' && entry->d_name[0] <= '9' &&
+                read_stat(entry->d_name, &status, &its_group) && its_group == group &&
+                status != 'Z' && status != 'X';
+    }
+    closedir(processes);
+    return lives;
 }
 
 /* ---- The child's side: only calls that are safe after a fork of a threaded process -------------

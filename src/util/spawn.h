@@ -46,4 +46,8 @@ int spawn_input(int *out, const char *data, size_t length);
 /* A descriptor that becomes readable when the process ends; -1 where the kernel has none. */
 int spawn_watch(pid_t pid);
 
+/* Whether a process group has a member that is no zombie: those that nobody reaps (an init that is
+   none, in a container) stay members for ever. Reads all of /proc: milliseconds. */
+bool spawn_group_lives(pid_t group);
+
 #endif
