@@ -144,6 +144,13 @@ static int compile_with(const call *c, const acf *file)
 }
 
 /* A file that was named and cannot be read is an error, not a mismatch: nothing is compiled. */
+static int refuse_file(const call *c, const char *path, const evocc_error *why)
+{
+    wrapper_log("failed", path, NULL, why->message);
+    say(c, "%s", why->message);
+    return EXIT_FAILED;
+}
+
 static int apply_file(const call *c)
 {
     const char *path = c->words.files[0];
@@ -157,9 +164,7 @@ static int apply_file(const call *c)
     }
     mem_free(text);
     if (status != EVOCC_OK) {
-        wrapper_log("failed", path, NULL, error.message);
-        say(c, "%s", error.message);
-        return EXIT_FAILED;
+        return refuse_file(c, path, &error);
     }
     int exit_status = compile_with(c, file);
     acf_free(file);
@@ -178,8 +183,7 @@ static int with_files(const call *c)
         evocc_error error = {0};
         bool is_one = false;
         if (is_ours(&is_one, words->files[i], &error) != EVOCC_OK) {
-            say(c, "%s", error.message);
-            return EXIT_FAILED;
+            return refuse_file(c, words->files[i], &error);
         }
         ours += is_one;
     }

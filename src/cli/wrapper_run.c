@@ -166,7 +166,7 @@ static evocc_status run_command(process_result *result, const compiler_command *
 }
 
 /* EVOCC_PROCESS with the first line that the compiler itself gave as a reason. */
-static evocc_status judge(const process_result *result, evocc_error *error)
+static evocc_status judge(const process_result *result, const char *errors, evocc_error *error)
 {
     if (result->end == PROCESS_EXITED && result->exit_status == 0) {
         return result->output_truncated || result->errors_truncated
@@ -176,12 +176,12 @@ static evocc_status judge(const process_result *result, evocc_error *error)
     if (result->end == PROCESS_SIGNALLED) {
         return error_set(error, EVOCC_PROCESS, "the compiler died of signal %d", result->signal);
     }
-    int length = (int)strcspn(result->errors, "\n");
+    int length = (int)strcspn(errors, "\n");
     if (result->end == PROCESS_EXITED) {
         return error_set(error, EVOCC_PROCESS, "the compiler exited with status %d: %.*s",
-                         result->exit_status, length, result->errors);
+                         result->exit_status, length, errors);
     }
-    return error_set(error, EVOCC_PROCESS, "%.*s", length, result->errors);
+    return error_set(error, EVOCC_PROCESS, "%.*s", length, errors);
 }
 
 /* ---- Delivering --------------------------------------------------------------------------------
@@ -203,24 +203,26 @@ static evocc_status deliver(const memory_file *from, const char *path, evocc_err
     return status;
 }
 
-/* What the compiler printed, with the user's name for the input in place of ours. */
-static void show(FILE *to, const char *text, size_t length, const char *ours, const char *theirs)
+/* Appends what the compiler printed, with the user's name for the input in place of ours. */
+static void put_renamed(strbuf *out, const char *text, size_t length, const char *ours,
+                        const char *theirs)
 {
     size_t ours_length = strlen(ours);
-    while (length > 0) {
-        const char *hit = memmem(text, length, ours, ours_length);
-        size_t before = hit == NULL ? length : (size_t)(hit - text);
-        fwrite(text, 1, before, to);
-        text += before;
-        length -= before;
-        if (hit != NULL) {
-            /* Every text of a result ends in a NUL, so that one more character can be looked at. */
-            bool whole = !isdigit((unsigned char)text[ours_length]);
-            fputs(whole ? theirs : ours, to);
-            text += ours_length;
-            length -= ours_length;
-        }
+    const char *end = text + length;
+    const char *hit;
+    while ((hit = memmem(text, (size_t)(end - text), ours, ours_length)) != NULL) {
+        /* Every text of a result ends in a NUL, so that one more character can be looked at. */
+        bool whole = !isdigit((unsigned char)hit[ours_length]);
+        strbuf_append(out, text, (size_t)(hit - text));
+        strbuf_puts(out, whole ? theirs : ours);
+        text = hit + ours_length;
     }
+    strbuf_append(out, text, (size_t)(end - text));
+}
+
+static void show(FILE *to, const strbuf *text)
+{
+    fwrite(strbuf_text(text), 1, text->length, to);
     fflush(to);
 }
 
@@ -229,19 +231,26 @@ static evocc_status run(const wrapper_plan *plan, const compiler_command *comman
                         evocc_error *error)
 {
     process_result result = {0};
+    strbuf said = {0};
+    strbuf errors = {0};
     const char *path = plan->invocation.output;
+    const char *name = plan->invocation.input;
     evocc_status status = run_command(&result, command, wake_fd, error);
     if (status == EVOCC_OK) {
-        status = judge(&result, error);
+        put_renamed(&said, result.output, result.output_length, input->path, name);
+        put_renamed(&errors, result.errors, result.errors_length, input->path, name);
+        status = said.failed || errors.failed ? error_no_memory(error)
+                                              : judge(&result, strbuf_text(&errors), error);
     }
     if (status == EVOCC_OK) {
         status = deliver(output, path == NULL ? DEFAULT_OUTPUT : path, error);
     }
     if (status == EVOCC_OK) {
-        const char *name = plan->invocation.input;
-        show(stdout, result.output, result.output_length, input->path, name);
-        show(stderr, result.errors, result.errors_length, input->path, name);
+        show(stdout, &said);
+        show(stderr, &errors);
     }
+    strbuf_dispose(&said);
+    strbuf_dispose(&errors);
     process_result_dispose(&result);
     return status;
 }
