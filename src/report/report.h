@@ -34,6 +34,7 @@ typedef struct report_summary {
     size_t shared_count;        /* trials that shared the code of an earlier one */
     size_t distinct_code_count; /* different machine codes seen */
     bool finished;              /* the search ended by itself */
+    bool exhausted;             /* ... because every candidate of the space was tried */
     size_t metric_count;
     const char *const *metric_names;
     const double *baseline_metrics; /* NAN: unknown; NULL while there is no valid baseline */

@@ -222,18 +222,18 @@ static evocc_status load_settings(loader *l, store *s, const char *path, evocc_e
     const char *seed = copy_setting(l, s, "seed");
     const char *budget = copy_setting(l, s, "budget");
     const char *elapsed = copy_setting(l, s, "elapsed_s");
-    const char *finished = copy_setting(l, s, "finished");
+    const char *ended = copy_setting(l, s, "ended");
     const char *objectives = copy_setting(l, s, "objectives");
     if (summary->study_path == NULL || summary->input == NULL || summary->kernel == NULL ||
         summary->arch == NULL || summary->compiler == NULL || summary->compiler_version == NULL ||
-        seed == NULL || budget == NULL || elapsed == NULL || finished == NULL ||
-        objectives == NULL) {
+        seed == NULL || budget == NULL || elapsed == NULL || ended == NULL || objectives == NULL) {
         return error_no_memory(error);
     }
     summary->seed = strtoull(seed, NULL, 10);
     summary->budget = strtoull(budget, NULL, 10);
     summary->elapsed_s = strtod(elapsed, NULL);
-    summary->finished = strcmp(finished, "yes") == 0;
+    summary->finished = *ended != '\0';
+    summary->exhausted = strcmp(ended, "exhausted") == 0;
     return objective_list_parse(&summary->objectives, objectives, error);
 }
 

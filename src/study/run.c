@@ -17,6 +17,7 @@ typedef struct run {
     double started_s;
     double saved_s;     /* when the elapsed time was last written */
     uint64_t evaluated; /* trials that this run compiled */
+    bool exhausted;     /* the search has asked all that the space holds */
     /* candidates in flight, by slot */
     struct flight {
         bool used;
@@ -295,6 +296,7 @@ static evocc_status search_to_end(run *r, evocc_error *error)
         }
         bool over = status == EVOCC_DONE || status == EVOCC_EXHAUSTED;
         if (over && e->in_flight == 0) {
+            r->exhausted = status == EVOCC_EXHAUSTED;
             return EVOCC_OK;
         }
         if (status != EVOCC_OK && status != EVOCC_WAIT && !over) {
@@ -403,7 +405,11 @@ static evocc_status finish(run *r, evocc_error *error)
     if (status == EVOCC_OK) {
         status = keep_artifacts(r->study, error);
     }
-    return status == EVOCC_OK ? store_set(r->study->store, "finished", "yes", error) : status;
+    if (status == EVOCC_OK) {
+        const char *why = r->exhausted ? "exhausted" : "budget";
+        status = store_set(r->study->store, "ended", why, error);
+    }
+    return status;
 }
 
 evocc_status study_run(study *s, study_progress_function progress, void *context, int wake_fd,
