@@ -110,11 +110,16 @@ static void heading(strbuf *out, const report_summary *summary)
     size_t valid = summary->outcome_counts[EVOCC_OUTCOME_OK];
     strbuf_printf(out, "%s%s%s, %s, %s %s\n", summary->input, *summary->kernel == '\0' ? "" : ": ",
                   summary->kernel, summary->arch, summary->compiler, summary->compiler_version);
-    strbuf_printf(
-        out, "%zu of %llu trials, %.1f %% valid, %zu different codes, seed %llu, %.1f s\n",
-        summary->trial_count, (unsigned long long)summary->budget,
-        summary->trial_count == 0 ? 0.0 : 100.0 * (double)valid / (double)summary->trial_count,
-        summary->distinct_code_count, (unsigned long long)summary->seed, summary->elapsed_s);
+    if (summary->exhausted) {
+        strbuf_printf(out, "all %zu candidates of the space", summary->trial_count);
+    } else {
+        strbuf_printf(out, "%zu of %llu trials", summary->trial_count,
+                      (unsigned long long)summary->budget);
+    }
+    double share = summary->trial_count == 0 ? 0 : (double)valid / (double)summary->trial_count;
+    strbuf_printf(out, ", %.1f %% valid, %zu different codes, seed %llu, %.1f s\n", 100 * share,
+                  summary->distinct_code_count, (unsigned long long)summary->seed,
+                  summary->elapsed_s);
     for (int i = 1; i < EVOCC_OUTCOME_COUNT; i++) {
         if (summary->outcome_counts[i] > 0) {
             strbuf_printf(out, "  %zu %s\n", summary->outcome_counts[i],
