@@ -159,6 +159,14 @@ static ptx_item pragma_item(const ptx_module *m, uint32_t at, uint32_t end)
     return item;
 }
 
+/* A label that only debug sections name. One in front of a list of targets belongs to the list. */
+static bool is_mark(const ptx_module *m, uint32_t at, uint32_t end)
+{
+    const ptx_statement *s = &m->statements[at];
+    return s->kind == PTX_LABEL && !s->referenced &&
+           (at + 1 >= end || m->statements[at + 1].kind != PTX_DIRECTIVE);
+}
+
 ptx_item ptx_graph_item(const ptx_graph *graph, uint32_t at, uint32_t end)
 {
     const ptx_module *m = graph->module;
@@ -178,6 +186,9 @@ ptx_item ptx_graph_item(const ptx_graph *graph, uint32_t at, uint32_t end)
                 item.barrier = true;
             }
         }
+    } else if (is_mark(m, at, end)) {
+        item.effect = true;
+        item.reason = "label";
     } else {
         item.barrier = true;
         item.reason = "scope or declaration";
@@ -390,6 +401,9 @@ static void access_item(ptx_graph *g, uint32_t node)
     visit_context context = {g, node};
     for (uint32_t i = item->first; i < item->first + item->count && !g->failed; i++) {
         const ptx_statement *s = &g->module->statements[i];
+        if (s->kind == PTX_LABEL) {
+            access_resource(g, PTX_PLACE, node, PTX_ACCESS_WRITE);
+        }
         if (s->kind != PTX_INSTRUCTION) {
             continue;
         }

@@ -135,9 +135,10 @@ static void measure_region(measure *me)
         } else if (item->count > 1) {
             measure_level(me, item->first + 1, item->first + item->count - 1);
         } else {
-            me->out->instructions++;
+            uint32_t instructions = instructions_of(me, item);
             const char *alone = count == 1 ? "alone between barriers" : "data";
-            count_pinned(me, item->reason != NULL ? item->reason : alone, 1);
+            me->out->instructions += instructions;
+            count_pinned(me, item->reason != NULL ? item->reason : alone, instructions);
         }
     }
     mem_free(movable);

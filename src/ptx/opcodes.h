@@ -23,6 +23,7 @@ typedef enum ptx_resource {
     PTX_MATRIX,      /* order of wgmma.* */
     PTX_IN_FLIGHT,   /* registers that wgmma and tcgen05 read and write after the instruction */
     PTX_TENSOR,      /* tensor memory and order of tcgen05.* */
+    PTX_PLACE,       /* labels that only debuggers know: in order with each other */
     PTX_RESOURCE_COUNT
 } ptx_resource;
 

@@ -29,8 +29,9 @@ const char *ptx_target(const ptx_module *module);
 size_t ptx_entry_count(const ptx_module *module); /* .entry with a body */
 const char *ptx_entry_name(const ptx_module *module, size_t index);
 
-/* Blocks are numbered from 0 within an entry: one begins at the body, at a label that an instruction
-   names, and behind bra, brx, ret, exit and trap; a stretch without instructions joins the next. */
+/* Blocks are numbered from 0 within an entry: one begins at the body, at a label that an
+   instruction names, and behind bra, brx, ret, exit and trap; a stretch without instructions joins
+   the next. */
 
 /* Normalised PTX v1 (design: token stream without comments, white space, .file, .loc and debug
    sections, one space between tokens), and its name "evocc-ptx-1:" + 64 hexadecimal digits. */
