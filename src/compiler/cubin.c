@@ -59,12 +59,12 @@ static bool starts_with(const char *text, const char *prefix)
 }
 
 /* Debug information, notes (they hold the command line), the tables behind the names; and from
-   sm_100 on .nv.merc.*: debug and symbol tables for a code that the driver finalises on other chips
-   of the family (its text, .nv.capmerc.text.*, stays in). */
+   sm_100 on .nv.merc.* and .nv.capmerc.*: another form of the same code, with its own debug tables,
+   which the driver finalises for other chips of the family. */
 static bool is_about_tools(const char *name, uint32_t type)
 {
-    static const char *const prefixes[] = {".debug_", ".nv_debug", ".note", ".comment",
-                                           ".nv.merc."};
+    static const char *const prefixes[] = {".debug_",  ".nv_debug", ".note",
+                                           ".comment", ".nv.merc.", ".nv.capmerc."};
     for (const char *const *rel = (const char *const[]){".rela", ".rel", NULL}; *rel != NULL;
          rel++) {
         if ((type == SHT_RELA || type == SHT_REL) && starts_with(name, *rel)) {
@@ -184,7 +184,8 @@ static evocc_status open_cubin(cubin *c, const void *data, size_t length, evocc_
         return error_set(error, EVOCC_PARSE, "this is no cubin: an ELF file for machine %u",
                          (unsigned)header.e_machine);
     }
-    c->machine_flags = header.e_flags;
+    /* Target and word size. From 13.0 on the upper byte is the index of a note's section. */
+    c->machine_flags = header.e_flags & 0xffffff;
     evocc_status status = read_sections(c, error);
     return status != EVOCC_OK ? status : read_symbols(c, error);
 }

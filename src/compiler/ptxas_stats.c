@@ -113,8 +113,7 @@ static bool take_field(double *out, slice field, const char *words)
         }
         value += more;
     }
-    skip_blanks(&field);
-    if (!equals(field, words)) {
+    if (!take_prefix(&field, " ") || !equals(field, words)) {
         return false;
     }
     *out = value;
