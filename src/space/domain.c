@@ -62,6 +62,9 @@ static evocc_status complete_float(space_control *c, evocc_error *error)
     if (low <= 0 || c->size < 1 || (c->size == 1) != (low == high)) {
         return refuse(error, c, "a logarithmic range needs low > 0 and at least two points");
     }
+    if (!isfinite(high / low)) {
+        return refuse(error, c, "a logarithmic range spans more than a double can");
+    }
     /* Neighbours must stay apart after rounding to 12 digits. */
     if (c->size > 1 && (c->size > 1000000 || high / low < 1 + 1e-9 * c->size)) {
         return refuse(error, c, "a logarithmic range has too many points for its width");

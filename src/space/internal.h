@@ -210,7 +210,7 @@ evocc_status rule_add_constraint(evocc_space *space, const char *expression,
 
 /* ---- structure.c ----------------------------------------------------------------------------- */
 
-/* Builds everything below `finished`; refuses cycles. */
+/* Builds everything below `finished`. */
 evocc_status structure_build(evocc_space *space, evocc_error *error);
 
 /* ---- sample.c -------------------------------------------------------------------------------- */

@@ -152,6 +152,24 @@ cleanup:
     return status;
 }
 
+/* Draws the knot anew; it stays as it was when that fails. */
+static evocc_status redraw(const evocc_space *space, rng *r, space_knot *knot, int32_t *genes)
+{
+    int32_t *saved = mem_alloc((size_t)knot->count, sizeof *saved);
+    if (saved == NULL) {
+        return EVOCC_NO_MEMORY;
+    }
+    for (int32_t i = 0; i < knot->count; i++) {
+        saved[i] = genes[knot->order[i]];
+    }
+    evocc_status status = sample_knot(space, r, knot, genes);
+    for (int32_t i = 0; status != EVOCC_OK && i < knot->count; i++) {
+        genes[knot->order[i]] = saved[i];
+    }
+    mem_free(saved);
+    return status;
+}
+
 static bool repair_knot(const evocc_space *space, rng *r, space_knot *knot, int32_t *genes)
 {
     repair p = {.space = space, .knot = knot, .r = r, .genes = genes};
@@ -160,7 +178,7 @@ static bool repair_knot(const evocc_space *space, rng *r, space_knot *knot, int3
         p.steps = 0;
         status = mend(&p, 0, limit);
     }
-    return status == EVOCC_OK || sample_knot(space, r, knot, genes) == EVOCC_OK;
+    return status == EVOCC_OK || redraw(space, r, knot, genes) == EVOCC_OK;
 }
 
 bool space_repair(const evocc_space *space, rng *r, int32_t *genes)

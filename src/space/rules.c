@@ -75,6 +75,44 @@ evocc_status condition_append(evocc_space *space, const space_condition *conditi
     return EVOCC_OK;
 }
 
+/* Whether `from` depends on `to`, through parents and conditions. `marks` is zeroed. */
+static bool depends_on(const evocc_space *space, int32_t from, int32_t to, bool *marks)
+{
+    marks[from] = true;
+    bool again = true;
+    while (again && !marks[to]) {
+        again = false;
+        for (size_t i = 0; i < space->count; i++) {
+            int32_t parent = space->controls[i].parent;
+            if (marks[i] && parent != SPACE_ABSENT && !marks[parent]) {
+                marks[parent] = again = true;
+            }
+        }
+        for (size_t i = 0; i < space->condition_count; i++) {
+            const space_condition *c = &space->conditions[i];
+            if (marks[c->control] && !marks[c->match.control]) {
+                marks[c->match.control] = again = true;
+            }
+        }
+    }
+    return marks[to];
+}
+
+static evocc_status refuse_cycle(const evocc_space *space, const space_condition *condition,
+                                 evocc_error *error)
+{
+    bool *marks = mem_alloc(space->count, sizeof *marks);
+    if (marks == NULL) {
+        return error_no_memory(error);
+    }
+    bool cycle = depends_on(space, condition->match.control, condition->control, marks);
+    mem_free(marks);
+    return cycle ? error_set(error, EVOCC_INVALID_ARGUMENT,
+                             "control %s: its conditions lead back to itself",
+                             space->controls[condition->control].full_name)
+                 : EVOCC_OK;
+}
+
 evocc_status space_add_condition(evocc_space *space, const char *control, const space_term *term,
                                  evocc_error *error)
 {
@@ -85,6 +123,9 @@ evocc_status space_add_condition(evocc_space *space, const char *control, const 
     }
     if (status == EVOCC_OK) {
         status = match_make(&condition.match, space, term, error);
+    }
+    if (status == EVOCC_OK) {
+        status = refuse_cycle(space, &condition, error);
     }
     return status == EVOCC_OK ? condition_append(space, &condition, error) : status;
 }

@@ -15,7 +15,7 @@
 #include <string.h>
 
 enum {
-    REJECTION_TRIES = 64,
+    REJECTION_TRIES = 32,
     TABLE_NODES = 1 << 19,   /* steps of listing: a tenth of a second with constraints in Lua */
     TABLE_NUMBERS = 1 << 20, /* genes in a table: 4 MiB */
     DESCENT_NODES = 1 << 16,
@@ -66,11 +66,12 @@ static void probabilities(double *absent, double *value, const evocc_space *spac
 }
 
 /* The rules that are decided once order[position] is assigned. */
-static evocc_status check_position(const evocc_space *space, const space_knot *knot,
-                                   int32_t position, const int32_t *genes)
+static evocc_status check_position(const space_rule **broken, const evocc_space *space,
+                                   const space_knot *knot, int32_t position, const int32_t *genes)
 {
     for (int32_t k = knot->first_rule[position]; k < knot->first_rule[position + 1]; k++) {
-        evocc_status status = rule_check(space, &space->rules[knot->rules[k]], genes, NULL);
+        *broken = &space->rules[knot->rules[k]];
+        evocc_status status = rule_check(space, *broken, genes, NULL);
         if (status != EVOCC_OK) {
             space->refusal_counts[knot->rules[k]]++;
             return status;
@@ -90,7 +91,8 @@ static evocc_status sample_by_rejection(const evocc_space *space, rng *r, const 
         status = EVOCC_OK;
         for (int32_t i = 0; i < knot->count && status == EVOCC_OK; i++) {
             draw(space, r, genes, knot->order[i]);
-            status = check_position(space, knot, i, genes);
+            const space_rule *broken;
+            status = check_position(&broken, space, knot, i, genes);
         }
     }
     return status;
@@ -171,7 +173,8 @@ static evocc_status list_all(listing *l, const evocc_space *space, const space_k
             (l->table->count + 1) * (size_t)knot->count > TABLE_NUMBERS) {
             return EVOCC_UNSUPPORTED;
         }
-        evocc_status status = check_position(space, knot, i, genes);
+        const space_rule *broken;
+        evocc_status status = check_position(&broken, space, knot, i, genes);
         if (status == EVOCC_NO_MEMORY) {
             return status;
         }
@@ -292,25 +295,70 @@ static bool descend_option(const evocc_space *space, rng *r, level *l, int32_t c
     return false;
 }
 
-static evocc_status descend(const evocc_space *space, rng *r, const space_knot *knot, level *levels,
+/* The state of a descent. conflicts[i * count + j]: what was tried at position i failed because of
+   position j, among others. */
+typedef struct descent {
+    level *levels;
+    bool *conflicts;
+    int32_t *positions; /* of controls */
+} descent;
+
+static void add_conflicts(descent *d, const space_knot *knot, int32_t i, const space_rule *rule)
+{
+    for (int32_t k = 0; k < rule->control_count; k++) {
+        d->conflicts[i * knot->count + d->positions[rule->controls[k]]] = true;
+    }
+}
+
+/* All has been tried at position i: the latest position that can change that, or -1. It inherits
+   the other causes. What decides over activity at i is a cause as well. */
+static int32_t jump_back(descent *d, const evocc_space *space, const space_knot *knot, int32_t i)
+{
+    bool *causes = d->conflicts + (size_t)i * (size_t)knot->count;
+    const space_node *node = &space->nodes[knot->order[i]];
+    if (node->parent != SPACE_ABSENT) {
+        causes[d->positions[node->parent]] = true;
+    }
+    for (int32_t k = 0; k < node->match_count; k++) {
+        causes[d->positions[space->matches[node->first_match + k].control]] = true;
+    }
+    int32_t back = i - 1;
+    while (back >= 0 && !causes[back]) {
+        back--;
+    }
+    for (int32_t k = 0; k < back; k++) {
+        d->conflicts[back * knot->count + k] |= causes[k];
+    }
+    return back;
+}
+
+static void enter(descent *d, const space_knot *knot, int32_t i)
+{
+    d->levels[i].tried = 0;
+    memset(d->conflicts + (size_t)i * (size_t)knot->count, 0, (size_t)knot->count);
+}
+
+static evocc_status descend(descent *d, const evocc_space *space, rng *r, const space_knot *knot,
                             int32_t *genes)
 {
     int32_t i = 0;
-    levels[0].tried = 0;
+    enter(d, knot, 0);
     for (int nodes = 0; i >= 0 && nodes < DESCENT_NODES; nodes++) {
-        if (!descend_option(space, r, &levels[i], knot->order[i], genes)) {
-            i--;
+        if (!descend_option(space, r, &d->levels[i], knot->order[i], genes)) {
+            i = jump_back(d, space, knot, i);
             continue;
         }
-        evocc_status status = check_position(space, knot, i, genes);
+        const space_rule *broken;
+        evocc_status status = check_position(&broken, space, knot, i, genes);
         if (status == EVOCC_NO_MEMORY) {
             return status;
         }
-        if (status == EVOCC_OK && ++i == knot->count) {
+        if (status != EVOCC_OK) {
+            add_conflicts(d, knot, i, broken);
+        } else if (++i == knot->count) {
             return EVOCC_OK;
-        }
-        if (status == EVOCC_OK) {
-            levels[i].tried = 0;
+        } else {
+            enter(d, knot, i);
         }
     }
     return EVOCC_EXHAUSTED;
@@ -319,12 +367,20 @@ static evocc_status descend(const evocc_space *space, rng *r, const space_knot *
 static evocc_status sample_by_descent(const evocc_space *space, rng *r, const space_knot *knot,
                                       int32_t *genes)
 {
-    level *levels = mem_alloc((size_t)knot->count, sizeof *levels);
-    evocc_status status = levels == NULL ? EVOCC_NO_MEMORY : EVOCC_EXHAUSTED;
-    for (int t = 0; t < DESCENT_TRIES && status == EVOCC_EXHAUSTED; t++) {
-        status = descend(space, r, knot, levels, genes);
+    size_t count = (size_t)knot->count;
+    descent d = {.levels = mem_alloc(count, sizeof *d.levels),
+                 .conflicts = mem_alloc(count * count, sizeof *d.conflicts),
+                 .positions = space->scratch};
+    evocc_status status =
+        d.levels == NULL || d.conflicts == NULL ? EVOCC_NO_MEMORY : EVOCC_EXHAUSTED;
+    for (int32_t i = 0; i < knot->count; i++) {
+        d.positions[knot->order[i]] = i;
     }
-    mem_free(levels);
+    for (int t = 0; t < DESCENT_TRIES && status == EVOCC_EXHAUSTED; t++) {
+        status = descend(&d, space, r, knot, genes);
+    }
+    mem_free(d.levels);
+    mem_free(d.conflicts);
     return status;
 }
 
@@ -333,23 +389,18 @@ static evocc_status sample_by_descent(const evocc_space *space, rng *r, const sp
 
 evocc_status sample_knot(const evocc_space *space, rng *r, space_knot *knot, int32_t *genes)
 {
-    if (knot->table != NULL) {
-        return sample_by_table(r, knot, genes);
-    }
     evocc_status status = sample_by_rejection(space, r, knot, genes);
     if (status != EVOCC_REFUSED) {
         return status;
     }
-    if (!knot->listing_failed) {
+    if (knot->table == NULL && !knot->listing_failed) {
         status = make_table(space, knot, genes);
-        if (status == EVOCC_OK) {
-            return sample_by_table(r, knot, genes);
-        }
         if (status == EVOCC_NO_MEMORY) {
             return status;
         }
     }
-    return sample_by_descent(space, r, knot, genes);
+    return knot->table != NULL ? sample_by_table(r, knot, genes)
+                               : sample_by_descent(space, r, knot, genes);
 }
 
 /* Names the rule that has refused most. */
@@ -376,6 +427,9 @@ static evocc_status report_exhausted(const evocc_space *space, const space_knot 
 
 evocc_status space_sample(const evocc_space *space, rng *r, int32_t *genes, evocc_error *error)
 {
+    if (space->rule_count > 0) {
+        memset(space->refusal_counts, 0, space->rule_count * sizeof *space->refusal_counts);
+    }
     for (size_t k = 0; k < space->knot_count; k++) {
         evocc_status status = sample_knot(space, r, &space->knots[k], genes);
         if (status == EVOCC_EXHAUSTED) {

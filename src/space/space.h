@@ -79,7 +79,7 @@ evocc_status space_new(evocc_space **out, evocc_error *error);
    are refused. A parent must have been added before, with the same values. */
 evocc_status space_add(evocc_space *space, const space_control *control, evocc_error *error);
 /* `control` is dormant unless the term holds; several calls for one control must all hold. Both
-   controls have been added before. Cycles are found by space_finish. */
+   controls have been added before. A condition that leads back to its own control is refused. */
 evocc_status space_add_condition(evocc_space *space, const char *control, const space_term *term,
                                  evocc_error *error);
 /* A candidate in which all terms hold at once is not allowed. */
@@ -149,7 +149,8 @@ evocc_status space_check(const evocc_space *space, const int32_t *genes, evocc_e
 evocc_status space_sample(const evocc_space *space, rng *r, int32_t *genes, evocc_error *error);
 
 /* Makes a candidate allowed by changing as few genes as it can, then canonical; false when it could
-   not. Prefers to leave `genes` near what it was. */
+   not: then what could not be mended stays as it was. Prefers to leave `genes` near what they were.
+ */
 bool space_repair(const evocc_space *space, rng *r, int32_t *genes);
 
 /* Whether the conditions of a control hold under canonical genes. */

@@ -62,52 +62,38 @@ static int32_t dependency(const evocc_space *space, int32_t control, int32_t k)
 /* ---- Order
  * --------------------------------------------------------------------------------------- */
 
-/* Appends `control` and all it depends on that is not placed yet, dependencies first. `stack` holds
-   pairs (control, next dependency); `state`: 0 new, 1 on the stack, 2 placed. Returns the control
-   on a cycle, or SPACE_ABSENT. */
-static int32_t place(const evocc_space *space, int32_t control, int32_t *state, int32_t *stack,
-                     int32_t *order, int32_t *count)
+/* Appends `control` and all it depends on that is not placed yet, dependencies first; ends because
+   space_add_condition lets no cycle in. `stack` holds pairs (control, its next dependency). */
+static void place(const evocc_space *space, int32_t control, int32_t *placed, int32_t *stack,
+                  int32_t *order, int32_t *count)
 {
-    int32_t depth = 0;
-    if (state[control] == 2) {
-        return SPACE_ABSENT;
-    }
+    int32_t depth = 1;
     stack[0] = control;
     stack[1] = 0;
-    state[control] = 1;
-    depth = 1;
     while (depth > 0) {
         int32_t *top = stack + 2 * (depth - 1);
         int32_t next = dependency(space, top[0], top[1]++);
-        if (next == SPACE_ABSENT) {
-            state[top[0]] = 2;
-            order[(*count)++] = top[0];
+        if (placed[top[0]] != 0 || next == SPACE_ABSENT) {
+            if (placed[top[0]] == 0) {
+                placed[top[0]] = 1;
+                order[(*count)++] = top[0];
+            }
             depth--;
-        } else if (state[next] == 1) {
-            return next;
-        } else if (state[next] == 0) {
-            state[next] = 1;
+        } else if (placed[next] == 0) {
             stack[2 * depth] = next;
             stack[2 * depth + 1] = 0;
             depth++;
         }
     }
-    return SPACE_ABSENT;
 }
 
-static evocc_status build_order(evocc_space *space, evocc_error *error)
+static void build_order(evocc_space *space)
 {
-    int32_t *state = space->scratch, *stack = space->scratch + space->count;
+    int32_t *placed = space->scratch, *stack = space->scratch + space->count;
     int32_t count = 0;
     for (size_t i = 0; i < space->count; i++) {
-        int32_t cycle = place(space, (int32_t)i, state, stack, space->order, &count);
-        if (cycle != SPACE_ABSENT) {
-            return error_set(error, EVOCC_INVALID_ARGUMENT,
-                             "control %s: its conditions lead back to itself",
-                             space->controls[cycle].full_name);
-        }
+        place(space, (int32_t)i, placed, stack, space->order, &count);
     }
-    return EVOCC_OK;
 }
 
 /* ---- Knots
@@ -159,11 +145,11 @@ static void find_leaders(const evocc_space *space, int32_t *leaders)
 }
 
 /* How much must still be assigned before a rule can be decided: the number of combinations. */
-static double rule_cost(const evocc_space *space, const space_rule *rule, const int32_t *state)
+static double rule_cost(const evocc_space *space, const space_rule *rule, const int32_t *placed)
 {
     double cost = 1;
     for (int32_t k = 0; k < rule->control_count; k++) {
-        if (state[rule->controls[k]] != 2) {
+        if (placed[rule->controls[k]] == 0) {
             cost *= space->nodes[rule->controls[k]].size + 1.0;
         }
     }
@@ -174,7 +160,7 @@ static double rule_cost(const evocc_space *space, const space_rule *rule, const 
    the less is built in vain. `rules` are this knot's; they come out in the order they are decided
    in. */
 static void order_knot(const evocc_space *space, space_knot *knot, int32_t *order, int32_t *rules,
-                       int32_t *first_rule, int32_t *state, int32_t *stack)
+                       int32_t *first_rule, int32_t *is_placed, int32_t *stack)
 {
     int32_t placed = 0;
     first_rule[0] = 0;
@@ -182,7 +168,7 @@ static void order_knot(const evocc_space *space, space_knot *knot, int32_t *orde
         int32_t best = done;
         double best_cost = (double)INFINITY;
         for (int32_t k = done; k < knot->rule_count; k++) {
-            double cost = rule_cost(space, &space->rules[rules[k]], state);
+            double cost = rule_cost(space, &space->rules[rules[k]], is_placed);
             if (cost < best_cost) {
                 best_cost = cost;
                 best = k;
@@ -194,7 +180,7 @@ static void order_knot(const evocc_space *space, space_knot *knot, int32_t *orde
         const space_rule *rule = &space->rules[index];
         int32_t before = placed;
         for (int32_t k = 0; k < rule->control_count; k++) {
-            place(space, rule->controls[k], state, stack, order, &placed);
+            place(space, rule->controls[k], is_placed, stack, order, &placed);
         }
         for (int32_t k = before; k < placed; k++) {
             first_rule[k + 1] = done; /* overwritten below for the last one */
@@ -207,7 +193,7 @@ static void order_knot(const evocc_space *space, space_knot *knot, int32_t *orde
     knot->first_rule = first_rule;
 }
 
-static bool build_knot(evocc_space *space, int32_t which, int32_t *leaders, int32_t *state)
+static bool build_knot(evocc_space *space, int32_t which, int32_t *leaders, int32_t *is_placed)
 {
     space_knot *knot = &space->knots[space->knot_count];
     size_t members = 0;
@@ -229,18 +215,18 @@ static bool build_knot(evocc_space *space, int32_t which, int32_t *leaders, int3
             rules[count++] = (int32_t)r;
         }
     }
-    order_knot(space, knot, order, rules, first_rule, state, space->scratch + 2 * space->count);
+    order_knot(space, knot, order, rules, first_rule, is_placed, space->scratch + 2 * space->count);
     space->knot_count++;
     return true;
 }
 
 static bool build_knots(evocc_space *space)
 {
-    int32_t *leaders = space->scratch, *state = space->scratch + space->count;
+    int32_t *leaders = space->scratch, *is_placed = space->scratch + space->count;
     find_leaders(space, leaders);
     size_t knots = 0;
     for (size_t i = 0; i < space->count; i++) {
-        state[i] = 0;
+        is_placed[i] = 0;
         knots += leaders[i] == (int32_t)i;
     }
     space->knots = arena_alloc(&space->memory, knots, sizeof *space->knots);
@@ -248,7 +234,7 @@ static bool build_knots(evocc_space *space)
         return false;
     }
     for (size_t i = 0; i < space->count; i++) {
-        if (leaders[i] == (int32_t)i && !build_knot(space, (int32_t)i, leaders, state)) {
+        if (leaders[i] == (int32_t)i && !build_knot(space, (int32_t)i, leaders, is_placed)) {
             return false;
         }
     }
@@ -265,10 +251,10 @@ evocc_status structure_build(evocc_space *space, evocc_error *error)
     if (!build_nodes(space)) {
         return error_no_memory(error);
     }
-    evocc_status status = build_order(space, error);
-    if (status == EVOCC_OK && !build_knots(space)) {
-        status = error_no_memory(error);
+    build_order(space);
+    if (!build_knots(space)) {
+        return error_no_memory(error);
     }
-    space->finished = status == EVOCC_OK;
-    return status;
+    space->finished = true;
+    return EVOCC_OK;
 }
