@@ -285,7 +285,9 @@ static void add_info(hash_sha256_state *hash, const cubin *c, const section *s)
             add_bytes(hash, item, 4 + extra);
         }
     }
-    add_bytes(hash, s->data + at, s->size - at);
+    if (at < s->size) {
+        add_bytes(hash, s->data + at, s->size - at);
+    }
 }
 
 static void add_callgraph(hash_sha256_state *hash, const cubin *c, const section *s)

@@ -332,13 +332,15 @@ typedef struct filter {
 /* The user has decided this one. */
 static bool is_in_base(const filter *f, const space_control *control)
 {
-    const ptxas_option *option = ptxas_option_of(control->option);
-    for (size_t i = 0; i < f->base_count && option != NULL; i++) {
-        if (ptxas_option_of(f->base[i]) == option) {
-            return true;
-        }
+    compiler_command word = {0};
+    ptxas_render_value(&word, control, 0);
+    const ptxas_option *option = word.count == 1 ? ptxas_option_of(word.argv[0]) : NULL;
+    compiler_command_dispose(&word);
+    bool found = false;
+    for (size_t i = 0; i < f->base_count && option != NULL && !found; i++) {
+        found = ptxas_option_of(f->base[i]) == option;
     }
-    return false;
+    return found;
 }
 
 static bool keep(const space_control *control, void *context)
