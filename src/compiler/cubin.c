@@ -285,9 +285,7 @@ static void add_info(hash_sha256_state *hash, const cubin *c, const section *s)
             add_bytes(hash, item, 4 + extra);
         }
     }
-    if (at < s->size) {
-        add_bytes(hash, s->data + at, s->size - at);
-    }
+    add_bytes(hash, at < s->size ? s->data + at : NULL, s->size - at);
 }
 
 static void add_callgraph(hash_sha256_state *hash, const cubin *c, const section *s)

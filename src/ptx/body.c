@@ -572,8 +572,11 @@ bool parse_targets(parser *p)
         }
         for (uint32_t o = 0; o < s->operand_count; o++) {
             const ptx_operand *operand = &m->operands[s->first_operand + o];
+            if (operand->leaf_count == 0) {
+                continue;
+            }
             ptx_leaf *leaf = &m->leaves[operand->first_leaf];
-            if (operand->leaf_count == 0 || leaf->kind != PTX_LEAF_SYMBOL) {
+            if (leaf->kind != PTX_LEAF_SYMBOL) {
                 continue;
             }
             uint32_t label = find_label(p, s->scope, leaf->span);

@@ -188,7 +188,8 @@ static evocc_status close_collection(reader *r)
     open_node *open = &r->open[--r->depth];
     map_dispose(&open->keys);
     size_t count = r->pending_count - open->first;
-    yaml_node *const *children = r->pending + open->first;
+    /* NULL plus nothing is undefined, too: no collection has had a child before the first one. */
+    yaml_node *const *children = count == 0 ? NULL : r->pending + open->first;
     r->pending_count = open->first;
     bool mapping = open->node->kind == YAML_MAPPING;
     yaml_node **copy = arena_alloc(&r->document->memory, count, sizeof *copy);
