@@ -132,7 +132,8 @@ function(evocc_fuzz name)
         target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
     endif()
     add_test(NAME fuzz_${name} COMMAND replay_${name} ${CMAKE_CURRENT_SOURCE_DIR}/corpus/${name})
-    set_tests_properties(fuzz_${name} PROPERTIES TIMEOUT 120)
+    set_tests_properties(fuzz_${name} PROPERTIES TIMEOUT 120
+        ENVIRONMENT LSAN_OPTIONS=suppressions=${CMAKE_CURRENT_SOURCE_DIR}/lsan.supp)
 endfunction()
 
 # evocc_shared_library(): libevocc from every room but the command line, with nothing exported that
