@@ -5,6 +5,7 @@
 #include <xxhash.h>
 
 _Static_assert(sizeof(SHA2_CTX) <= sizeof(hash_sha256_state), "the state of libmd must fit");
+_Static_assert(_Alignof(SHA2_CTX) <= _Alignof(hash_sha256_state), "and be aligned");
 
 uint64_t hash64(const void *data, size_t length, uint64_t seed)
 {
@@ -22,27 +23,27 @@ bool hash128_equal(hash128 a, hash128 b)
     return a.high == b.high && a.low == b.low;
 }
 
+/* The caller's bytes are the library's state: copying it to and fro would cost more than hashing a
+   short piece. Only the library looks inside, so that no two types meet in one translation unit. */
+static SHA2_CTX *context_of(hash_sha256_state *state)
+{
+    return (SHA2_CTX *)(void *)state;
+}
+
 void hash_sha256_init(hash_sha256_state *state)
 {
-    SHA2_CTX context;
-    SHA256Init(&context);
-    memcpy(state, &context, sizeof context);
+    SHA256Init(context_of(state));
 }
 
 void hash_sha256_add(hash_sha256_state *state, const void *data, size_t length)
 {
-    SHA2_CTX context;
-    memcpy(&context, state, sizeof context);
-    SHA256Update(&context, data, length);
-    memcpy(state, &context, sizeof context);
+    SHA256Update(context_of(state), data, length);
 }
 
 void hash_sha256_end(hash_sha256_state *state, char out[HASH_SHA256_TEXT])
 {
-    SHA2_CTX context;
-    memcpy(&context, state, sizeof context);
     uint8_t digest[SHA256_DIGEST_LENGTH];
-    SHA256Final(digest, &context);
+    SHA256Final(digest, context_of(state));
     for (size_t i = 0; i < sizeof digest; i++) {
         out[2 * i] = "0123456789abcdef"[digest[i] >> 4];
         out[2 * i + 1] = "0123456789abcdef"[digest[i] & 15];
