@@ -25,9 +25,10 @@ target_include_directories(evocc_flags INTERFACE ${PROJECT_SOURCE_DIR}/include $
 target_link_libraries(evocc_flags INTERFACE m)
 
 find_package(PkgConfig REQUIRED)
-# evocc_find(<target> <pkg-config module>): an imported target, static when EVOCC_STATIC asks for it.
-# Static means: every library but the C library's own parts, so that the result runs on machines
-# that have none of them.
+# evocc_find(<name> <pkg-config module>): the target evocc_<name>. With EVOCC_STATIC the programs get
+# the archives of it and of what it needs, all but the C library's own parts, and so run on machines
+# that have none of them. libevocc.so takes the shared ones always: Debian's archives are not
+# position independent.
 function(evocc_find name module)
     pkg_check_modules(${name} REQUIRED ${module})
     add_library(evocc_${name} INTERFACE)
@@ -36,15 +37,19 @@ function(evocc_find name module)
         target_link_libraries(evocc_${name} INTERFACE ${${name}_LINK_LIBRARIES})
         return()
     endif()
+    set(archives "")
     foreach(library IN LISTS ${name}_STATIC_LIBRARIES)
         if(library MATCHES "^(c|m|dl|rt|pthread)$")
-            target_link_libraries(evocc_${name} INTERFACE ${library})
+            list(APPEND archives ${library})
             continue()
         endif()
         find_library(EVOCC_STATIC_${library} NAMES lib${library}.a
             HINTS ${${name}_STATIC_LIBRARY_DIRS} REQUIRED)
-        target_link_libraries(evocc_${name} INTERFACE ${EVOCC_STATIC_${library}})
+        list(APPEND archives ${EVOCC_STATIC_${library}})
     endforeach()
+    set(shared $<STREQUAL:$<TARGET_PROPERTY:TYPE>,SHARED_LIBRARY>)
+    target_link_libraries(evocc_${name} INTERFACE
+        "$<IF:${shared},${${name}_LINK_LIBRARIES},${archives}>")
 endfunction()
 evocc_find(fyaml libfyaml)
 evocc_find(sqlite sqlite3)
@@ -147,7 +152,7 @@ function(evocc_shared_library)
         # The objects are all there already; this brings the third-party libraries of the room.
         target_link_libraries(evocc_shared PRIVATE evocc_${room})
     endforeach()
-    # --exclude-libs: the symbols of static third-party libraries stay inside, too.
+    # --exclude-libs: the rooms' archives, and whatever else is linked in, export nothing either.
     target_link_options(evocc_shared PRIVATE -Wl,--exclude-libs,ALL -Wl,--as-needed)
     if(NOT EVOCC_SANITIZE)
         target_link_options(evocc_shared PRIVATE -Wl,--no-undefined)

@@ -20,7 +20,7 @@ PKG_CONFIG_PATH=$(dirname "$pc")
 export PKG_CONFIG_PATH
 
 version=$(pkg-config --modversion evocc)
-library=$(pkg-config --variable=libdir evocc)
+library=$(dirname "$(dirname "$pc")")
 # eval: pkg-config escapes the blanks in the path for a shell.
 eval "$compiler -std=c17 -Wall -Wextra -Wpedantic -Werror '$(dirname "$0")/consumer.c' \
     -o '$scratch/consumer' $(pkg-config --cflags --libs evocc)" || fail "the program does not build"
