@@ -190,11 +190,13 @@ static process_request make_request(const static_evaluator *self, const slot *s,
 static evocc_status write_input(static_evaluator *self, slot *s, evocc_error *error)
 {
     (void)unlink(s->output);
-    evocc_status status = file_write(s->input, strbuf_text(&self->text), self->text.length, error);
-    if (status != EVOCC_OK) {
-        error_prefix(error, "the work folder cannot take a candidate (TMPDIR names another place)");
+    evocc_error why = {0};
+    if (file_write(s->input, strbuf_text(&self->text), self->text.length, &why) != EVOCC_OK) {
+        return error_set(error, EVOCC_IO,
+                         "the work folder takes no candidate: %s; TMPDIR names another place",
+                         why.message);
     }
-    return status;
+    return EVOCC_OK;
 }
 
 static evocc_status start(static_evaluator *self, slot *s, const compiler_command *command,
