@@ -60,9 +60,7 @@ class Study:
 
     def best(self):
         """(trial, candidate, code hash) of the trial that the ACF was made from."""
-        first = min(self.spilled(), key=lambda row: (row[1], row[0]))
-        acf = json.loads(run(EVOCC, "show", self.acf, "--json").stdout)
-        trial = acf.get("found", {}).get("trial", first[0])
+        trial = self.result["best"]["trial"]
         return self.query(f"SELECT id, candidate, code_hash FROM trial WHERE id = {int(trial)}")[0]
 
 
