@@ -293,7 +293,8 @@ static evocc_status library_error(reader *r, struct fy_diag *diagnostics)
     void *iterator = NULL;
     const struct fy_diag_error *first = fy_diag_errors_iterate(diagnostics, &iterator);
     if (first == NULL) {
-        return error_no_memory(r->error);
+        /* A few refusals of the library come without a word ("a: |0"): behind the last event. */
+        return fail(r, "not YAML from about here");
     }
     if (first->line > 0) {
         r->line = first->line;

@@ -47,6 +47,16 @@ static size_t list_children(pid_t pid, pid_t *out, size_t capacity)
     return count;
 }
 
+/* The first children of a helper, once there are so many. */
+static void wait_for_children(pid_t helper, pid_t *out, size_t count)
+{
+    double end_s = clock_now_s() + 20;
+    while (list_children(helper, out, count) < count) {
+        assert_true(clock_now_s() < end_s);
+        usleep(1000);
+    }
+}
+
 static bool leave_file(const char *folder)
 {
     char *path = path_join(folder, "left");
@@ -294,9 +304,7 @@ static void free_kills_the_deaf(void **state)
     process_request request = fake("ignore-term", NULL);
     request.grace_s = 100;
     assert_int_equal(launcher_submit(l, 1, &request, NULL), EVOCC_OK);
-    while (list_children(helper, &child, 1) == 0) {
-        usleep(1000);
-    }
+    wait_for_children(helper, &child, 1);
     double start_s = clock_now_s();
     launcher_free(l);
     assert_true(clock_now_s() - start_s < 5);
@@ -328,9 +336,7 @@ static void own_and_hang(int report)
         }
     }
     list_children(o.pid, &o.helper, 1);
-    while (list_children(o.helper, o.children, 3) < 3) {
-        usleep(1000);
-    }
+    wait_for_children(o.helper, o.children, 3);
     if (!leave_file(o.folder) || write(report, &o, sizeof o) != (ssize_t)sizeof o) {
         _exit(1);
     }
@@ -431,9 +437,7 @@ static void kill_of_the_helper(void **state)
     char *folder = mem_strdup(launcher_folder(l));
     process_request request = fake("ignore-term", NULL);
     assert_int_equal(launcher_submit(l, 1, &request, NULL), EVOCC_OK);
-    while (list_children(helper, &child, 1) == 0) {
-        usleep(1000);
-    }
+    wait_for_children(helper, &child, 1);
     assert_int_equal(kill(helper, SIGKILL), 0);
     assert_int_equal(launcher_wait(l, 10, -1, &id, &result, &error), EVOCC_PROCESS);
     assert_non_null(strstr(error.message, "was killed by signal 9"));

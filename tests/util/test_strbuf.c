@@ -104,7 +104,7 @@ static void numbers(void **state)
     assert_number(0.1 + 0.2, "0.30000000000000004");
     assert_number(DBL_MAX, "1.7976931348623157e+308");
     assert_number(5e-324, "5e-324");
-    assert_number(NAN, "null");
+    assert_number((double)NAN, "null");
     assert_number(-HUGE_VAL, "null");
 }
 

@@ -219,6 +219,7 @@ static const refusal refusals[] = {
     REFUSAL("a: [1, 2\n", "2:1: flow sequence without a closing bracket"),
     REFUSAL("a: \"x\n", "1:5: double-quoted scalar without closing quote"),
     REFUSAL("a:\n  b: 1\n c: 2\n", "3:2: invalid indentation in mapping"),
+    REFUSAL("a: |0\n  x\n", "1:1: not YAML from about here"),
     REFUSAL("a: @x\n", "1:4: plain scalar cannot start with '@'"),
 };
 

@@ -105,7 +105,9 @@ static int mode_allocate(const char *argument)
         return 3;
     }
     memset(block, 1, bytes);
-    return ((volatile char *)block)[bytes - 1] != 1;
+    int status = ((volatile char *)block)[bytes - 1] != 1;
+    free(block);
+    return status;
 }
 
 /* Keeps the processor busy for so many milliseconds of its own time. */
