@@ -564,7 +564,7 @@ uint32_t ptx_graph_node_count(const ptx_graph *graph)
 static const uint32_t *row_of(const adjacency *a, uint32_t row, uint32_t *count)
 {
     *count = a->start[row + 1] - a->start[row];
-    return a->list + a->start[row];
+    return *count == 0 ? NULL : a->list + a->start[row];
 }
 
 const uint32_t *ptx_graph_successors(const ptx_graph *graph, uint32_t node, uint32_t *count)

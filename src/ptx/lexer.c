@@ -104,12 +104,11 @@ static uint32_t number_end(const ptx_lexer *lexer, uint32_t begin)
     return p;
 }
 
+/* A string has no escapes: ptxas takes "C:\" as it stands. */
 static uint32_t string_end(ptx_lexer *lexer, uint32_t begin)
 {
     for (uint32_t p = begin + 1; p < lexer->length && lexer->text[p] != '\n'; p++) {
-        if (lexer->text[p] == '\\') {
-            p++;
-        } else if (lexer->text[p] == '"') {
+        if (lexer->text[p] == '"') {
             return p + 1;
         }
     }

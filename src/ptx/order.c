@@ -125,32 +125,59 @@ static bool is_original(const plan *p, const ptx_block *block)
     return true;
 }
 
+static void write_statement(strbuf *text, const ptx_module *m, uint32_t statement, bool first)
+{
+    ptx_span span = m->statements[statement].span;
+    if (!first) {
+        strbuf_puts(text, "\n\t");
+    }
+    strbuf_append(text, ptx_at(m, span), ptx_span_length(span));
+}
+
+/* `inlined_at` refers to a line that a .loc further up must have stated (PTX ISA, ".loc"), so a
+   block that has any begins with all its lines in their old order. The number written. */
+static size_t write_inlined_lines(strbuf *text, const ptx_module *m, const ptx_block *block)
+{
+    static const char word[] = "inlined_at";
+    bool inlined = false;
+    size_t written = 0;
+    for (uint32_t i = block->first; i < block->first + block->count; i++) {
+        const ptx_statement *s = &m->statements[i];
+        size_t length = ptx_span_length(s->span);
+        for (size_t at = 0; s->kind == PTX_LOC && !inlined && at + sizeof word <= length; at++) {
+            inlined = memcmp(ptx_at(m, s->span) + at, word, sizeof word - 1) == 0;
+        }
+    }
+    for (uint32_t i = block->first; inlined && i < block->first + block->count; i++) {
+        if (m->statements[i].kind == PTX_LOC) {
+            write_statement(text, m, i, written++ == 0);
+        }
+    }
+    return written;
+}
+
 /* The block in its new order. Comments between the instructions go; a .loc is written where the
    line changes, so that each instruction keeps its own. */
 static void write_block(ptx_edits *edits, const plan *p, const ptx_block *block)
 {
     const ptx_module *m = p->module;
     strbuf *text = ptx_edits_begin(edits);
-    uint32_t loc = m->statements[block->first].loc;
+    size_t lines = write_inlined_lines(text, m, block);
+    uint32_t loc = lines > 0 ? PTX_NONE : m->statements[block->first].loc;
     for (size_t i = 0; i < p->count; i++) {
         const ptx_statement *s = &m->statements[p->statements[i]];
-        if (i > 0) {
-            strbuf_puts(text, "\n\t");
-        }
+        bool first = i == 0 && lines == 0;
         if (s->loc != loc && s->loc != PTX_NONE && s->kind == PTX_INSTRUCTION) {
             loc = s->loc;
-            ptx_span span = m->statements[loc].span;
-            strbuf_append(text, ptx_at(m, span), ptx_span_length(span));
-            strbuf_puts(text, "\n\t");
+            write_statement(text, m, loc, first);
+            first = false;
         }
-        strbuf_append(text, ptx_at(m, s->span), ptx_span_length(s->span));
+        write_statement(text, m, p->statements[i], first);
     }
     uint32_t last = block->first + block->count - 1;
-    uint32_t loc_after = m->statements[last].kind == PTX_LOC ? last : m->statements[last].loc;
+    uint32_t loc_after = m->statements[last].loc;
     if (loc_after != loc && loc_after != PTX_NONE) {
-        ptx_span span = m->statements[loc_after].span;
-        strbuf_puts(text, "\n\t");
-        strbuf_append(text, ptx_at(m, span), ptx_span_length(span));
+        write_statement(text, m, loc_after, false);
     }
     ptx_edits_finish(
         edits, (ptx_span){m->statements[block->first].span.begin, m->statements[last].span.end});
