@@ -168,32 +168,31 @@ static evocc_status cannot_compile(const prober *p, const process_result *r, evo
 static evocc_status run_round(prober *p, batch **batches, size_t *count, bool first,
                               evocc_error *error)
 {
-    runs_item *runs = mem_alloc(*count, sizeof *runs);
-    batch *next = mem_alloc(*count * 2, sizeof *next);
-    size_t next_count = 0;
+    size_t run_count = *count;
+    runs_item *runs = mem_alloc(run_count, sizeof *runs);
+    batch *next = mem_alloc(run_count * 2, sizeof *next);
     evocc_status status = EVOCC_OK;
     if (runs == NULL || next == NULL) {
         status = error_no_memory(error);
         goto cleanup;
     }
-    for (size_t i = 0; i < *count; i++) {
+    for (size_t i = 0; i < run_count; i++) {
         make_command(&runs[i].command, p, &(*batches)[i], i);
     }
-    status = runs_execute(p->launcher, runs, *count, deadline_s, error);
+    status = runs_execute(p->launcher, runs, run_count, deadline_s, error);
     if (status == EVOCC_OK && first && !runs_succeeded(&runs[0].result)) {
         status = cannot_compile(p, &runs[0].result, error);
     }
     if (status != EVOCC_OK) {
         goto cleanup;
     }
-    next_count = next_round(p, next, *batches, runs, *count);
+    *count = next_round(p, next, *batches, runs, run_count);
     mem_free(*batches);
     *batches = next;
-    *count = next_count;
     next = NULL;
 
 cleanup:
-    runs_dispose(runs, runs != NULL ? *count : 0);
+    runs_dispose(runs, run_count);
     mem_free(runs);
     mem_free(next);
     return status;

@@ -67,7 +67,7 @@ static evocc_status add_word(objective_list *list, const char *word, size_t leng
         *colon = '\0';
         weight = strtod(colon + 1, &end);
         if (end == colon + 1 || *end != '\0') {
-            weight = NAN;
+            weight = (double)NAN;
         }
     }
     return add_one(list, text, maximize, weight, error);
@@ -127,7 +127,7 @@ evocc_status objective_list_parse(objective_list *out, const char *text, evocc_e
 double objective_gain(const objective *o, double baseline, double tuned)
 {
     if (isnan(baseline) || isnan(tuned)) {
-        return NAN;
+        return (double)NAN;
     }
     const evaluate_metric_info *metric = evaluate_metric_find(o->metric);
     bool counted = metric != NULL && strcmp(metric->unit, "s") != 0;
