@@ -178,7 +178,10 @@ static bool repair_knot(const evocc_space *space, rng *r, space_knot *knot, int3
         p.steps = 0;
         status = mend(&p, 0, limit);
     }
-    return status == EVOCC_OK || redraw(space, r, knot, genes) == EVOCC_OK;
+    if (status == EVOCC_REFUSED) {
+        status = redraw(space, r, knot, genes);
+    }
+    return status == EVOCC_OK;
 }
 
 bool space_repair(const evocc_space *space, rng *r, int32_t *genes)

@@ -143,7 +143,7 @@ static bool next_option(listing *l, const evocc_space *space, const space_knot *
     if (option == SPACE_ABSENT && absent <= 0) {
         option++;
     }
-    if (option == same) {
+    if (option != SPACE_ABSENT && option == same) {
         option++;
     }
     if (option >= size || (option >= 0 && value <= 0)) {

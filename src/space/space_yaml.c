@@ -388,22 +388,40 @@ static evocc_status read_forbidden(reader *r, const yaml_node *node)
     return status;
 }
 
-/* The node moved to a place inside its text, where the file has that text as it is: on one line,
-   without escapes. */
-static bool place_in_file(yaml_node *node, const reader *r, const expression_place *place)
+/* The given line of a text, counted from 1, without its end; "" beyond the last. */
+static const char *find_line(size_t *length, const char *text, size_t text_length, int number)
 {
-    const char *line = r->text, *end = r->text + r->length;
-    for (int i = 1; i < node->line && line != NULL; i++) {
+    const char *end = text + text_length, *line = text;
+    for (; number > 1 && line != NULL; number--) {
         line = memchr(line, '\n', (size_t)(end - line));
         line = line == NULL ? NULL : line + 1;
     }
-    size_t length = strlen(node->text), skip = (size_t)node->column - 1 + node->quoted;
-    if (line == NULL || place->line != 1 || (size_t)(end - line) < skip + length ||
-        memcmp(line + skip, node->text, length) != 0) {
-        return false;
+    if (line == NULL) {
+        *length = 0;
+        return "";
     }
-    node->column += place->column - 1 + node->quoted;
-    return true;
+    const char *stop = memchr(line, '\n', (size_t)(end - line));
+    *length = (size_t)((stop == NULL ? end : stop) - line);
+    return line;
+}
+
+/* Moves the node to a place inside its text, where the file has that line of the text as it is:
+   neither folded nor escaped. */
+static bool move_to_place(yaml_node *node, const reader *r, const expression_place *place)
+{
+    size_t wanted_length, length;
+    const char *wanted = find_line(&wanted_length, node->text, strlen(node->text), place->line);
+    int number = node->line + place->line - 1;
+    const char *line = find_line(&length, r->text, r->length, number);
+    for (size_t skip = place->line == 1 ? (size_t)node->column - 1 : 0;
+         skip + wanted_length <= length; skip++) {
+        if (memcmp(line + skip, wanted, wanted_length) == 0) {
+            node->line = number;
+            node->column = (int)skip + place->column;
+            return true;
+        }
+    }
+    return false;
 }
 
 static evocc_status read_constraint(reader *r, const yaml_node *node)
@@ -416,7 +434,7 @@ static evocc_status read_constraint(reader *r, const yaml_node *node)
     }
     status = rule_add_constraint(r->space, text, &place, &r->inner);
     yaml_node there = *node;
-    if (status == EVOCC_PARSE && !place_in_file(&there, r, &place)) {
+    if (status == EVOCC_PARSE && !move_to_place(&there, r, &place)) {
         error_prefix(&r->inner, "line %d, column %d of the constraint", place.line, place.column);
     }
     return at(r, &there, status);
