@@ -23,8 +23,7 @@ bool acf_is_ours(const char *text, size_t length)
     return length >= ACF_MAGIC_LENGTH && memcmp(text, ACF_MAGIC, ACF_MAGIC_LENGTH) == 0;
 }
 
-/* ---- Copying, each text checked on its way -----------------------------------------------------
- */
+/* ---- Copying, each text checked on its way --------------------------------------------------- */
 
 static evocc_status copy_text(const char **out, acf_object *object, acf_rule rule, const char *text,
                               evocc_error *error)
@@ -232,8 +231,7 @@ static evocc_status copy_extras(acf_object *object, const char *text, evocc_erro
     return status;
 }
 
-/* ---- The object --------------------------------------------------------------------------------
- */
+/* ---- The object ------------------------------------------------------------------------------ */
 
 evocc_status acf_object_new(acf_object **out, const acf *from, evocc_error *error)
 {
@@ -274,8 +272,7 @@ evocc_status acf_new(acf **out, const acf *from, evocc_error *error)
     return status;
 }
 
-/* ---- The digest --------------------------------------------------------------------------------
- */
+/* ---- The digest ------------------------------------------------------------------------------ */
 
 static void add_line(hash_sha256_state *state, const char *key, const char *middle, const char *end)
 {

@@ -21,8 +21,7 @@ typedef struct reader {
     evocc_error *error;
 } reader;
 
-/* ---- Before YAML -------------------------------------------------------------------------------
- */
+/* ---- Before YAML ----------------------------------------------------------------------------- */
 
 /* ptxas refuses any byte outside ASCII in what it reads; a file made to be committed has none
    either, nor characters that a terminal would act on. */
@@ -80,8 +79,7 @@ static evocc_status check_version(const char *text, size_t length, const char *n
     return EVOCC_OK;
 }
 
-/* ---- Pieces ------------------------------------------------------------------------------------
- */
+/* ---- Pieces ---------------------------------------------------------------------------------- */
 
 static evocc_status read_text(const char **out, reader *r, acf_rule rule, const yaml_node *node)
 {
@@ -120,8 +118,7 @@ static evocc_status find(const yaml_node **out, reader *r, const yaml_node *mapp
                : yaml_error(r->document, mapping, r->error, "the key '%s' is missing", key);
 }
 
-/* ---- for ---------------------------------------------------------------------------------------
- */
+/* ---- for ------------------------------------------------------------------------------------- */
 
 static evocc_status read_base(reader *r, const yaml_node *list)
 {
@@ -174,8 +171,7 @@ static evocc_status read_target(reader *r, const yaml_node *node)
     return status == EVOCC_OK ? read_base(r, value) : status;
 }
 
-/* ---- controls ----------------------------------------------------------------------------------
- */
+/* ---- controls -------------------------------------------------------------------------------- */
 
 static evocc_status read_controls(reader *r, const yaml_node *node)
 {
@@ -204,8 +200,7 @@ static evocc_status read_controls(reader *r, const yaml_node *node)
     return status;
 }
 
-/* ---- found -------------------------------------------------------------------------------------
- */
+/* ---- found ----------------------------------------------------------------------------------- */
 
 /* {baseline, tuned}, or these with all of {speedup, low, high, pairs}. */
 static evocc_status read_metric(acf_metric *out, reader *r, const yaml_node *node)
@@ -271,8 +266,7 @@ static evocc_status read_found(reader *r, const yaml_node *node)
     return status;
 }
 
-/* ---- The whole ---------------------------------------------------------------------------------
- */
+/* ---- The whole ------------------------------------------------------------------------------- */
 
 static evocc_status read_root(reader *r)
 {

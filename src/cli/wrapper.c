@@ -56,8 +56,7 @@ static int become_original(const call *c)
     return become(c, c->words.rest, c->words.rest_count);
 }
 
-/* ---- Files that are not ours -------------------------------------------------------------------
- */
+/* ---- Files that are not ours ----------------------------------------------------------------- */
 
 /* Looks at the few bytes that tell our files from others, and at nothing else of theirs. */
 static evocc_status is_ours(bool *out, const char *path, evocc_error *error)
@@ -105,8 +104,7 @@ static int hand_on(const call *c)
     return become(c, c->words.handed, c->words.handed_count);
 }
 
-/* ---- Files that are ours -----------------------------------------------------------------------
- */
+/* ---- Files that are ours --------------------------------------------------------------------- */
 
 /* The controls were not applied: one notice and the original command, or an error. */
 static int without_controls(const call *c, const char *event, const char *input, bool is_error,
@@ -171,8 +169,7 @@ static int apply_file(const call *c)
     return exit_status;
 }
 
-/* ---- The call ----------------------------------------------------------------------------------
- */
+/* ---- The call -------------------------------------------------------------------------------- */
 
 /* Every file named is looked at; ours must be alone. */
 static int with_files(const call *c)

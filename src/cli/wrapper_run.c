@@ -48,8 +48,7 @@ static void memory_file_close(const memory_file *file)
     }
 }
 
-/* ---- The command -------------------------------------------------------------------------------
- */
+/* ---- The command ----------------------------------------------------------------------------- */
 
 /* The user's words with the two paths replaced, then the words for the controls. */
 static evocc_status make_command(compiler_command *out, const wrapper_plan *plan, const char *real,
@@ -90,8 +89,7 @@ static evocc_status make_command(compiler_command *out, const wrapper_plan *plan
                                 given);
 }
 
-/* ---- Signals -----------------------------------------------------------------------------------
- */
+/* ---- Signals --------------------------------------------------------------------------------- */
 
 /* Those that end a compiler when it runs bare. Handlers can reach nothing but globals. */
 static const int ending_signals[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM};
@@ -137,8 +135,7 @@ static void release_signals(const struct sigaction old[ENDING_COUNT])
     }
 }
 
-/* ---- Running -----------------------------------------------------------------------------------
- */
+/* ---- Running --------------------------------------------------------------------------------- */
 
 static evocc_status run_command(process_result *result, const compiler_command *command,
                                 int wake_fd, evocc_error *error)
@@ -184,8 +181,7 @@ static evocc_status judge(const process_result *result, const char *errors, evoc
     return error_set(error, EVOCC_PROCESS, "%.*s", length, errors);
 }
 
-/* ---- Delivering --------------------------------------------------------------------------------
- */
+/* ---- Delivering ------------------------------------------------------------------------------ */
 
 static evocc_status deliver(const memory_file *from, const char *path, evocc_error *error)
 {

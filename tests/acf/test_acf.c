@@ -213,7 +213,7 @@ static void refuses_bad_findings(void **state)
     from.metrics = metrics;
     refuses(&from, "'spill_bytes' is given twice");
     metrics[1].name = "other";
-    metrics[1].tuned = NAN;
+    metrics[1].tuned = (double)NAN;
     refuses(&from, "not finite");
     from = example();
     from.found_extra = "no colon";

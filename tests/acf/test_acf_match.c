@@ -10,8 +10,7 @@
 
 #include <cmocka.h>
 
-/* ---- Matching ----------------------------------------------------------------------------------
- */
+/* ---- Matching -------------------------------------------------------------------------------- */
 
 #define OTHER_PTX "evocc-ptx-1:ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff"
 
@@ -110,8 +109,7 @@ static void unknown_matches_nothing(void **state)
     assert_int_equal(acf_match(&unknown, &same, &error), EVOCC_MISMATCH);
 }
 
-/* ---- Genes -------------------------------------------------------------------------------------
- */
+/* ---- Genes ----------------------------------------------------------------------------------- */
 
 static evocc_space *small_space(void)
 {
@@ -266,8 +264,7 @@ static void forbidden_combinations_are_refused(void **state)
     space_free(space);
 }
 
-/* ---- Showing -----------------------------------------------------------------------------------
- */
+/* ---- Showing --------------------------------------------------------------------------------- */
 
 static void shows_for_people(void **state)
 {

@@ -297,8 +297,7 @@ static void accepts_what_people_write(void **state)
     }
 }
 
-/* ---- Mutations ---------------------------------------------------------------------------------
- */
+/* ---- Mutations ------------------------------------------------------------------------------- */
 
 /* Appends the text with one change: a byte replaced, left out or put in, or two pieces swapped. */
 static void mutate(strbuf *out, const char *text, size_t length, rng *r)

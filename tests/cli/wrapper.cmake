@@ -8,8 +8,8 @@ add_dependencies(wrapper_tool evocc-helper)
 add_executable(fake_ptxas fake_ptxas.c)
 target_link_libraries(fake_ptxas PRIVATE evocc_flags)
 
-foreach(name wrapper wrapper_ptxas)
-    evocc_test(${name} ROOMS compiler SOURCES wrapper_support.c)
+foreach(name wrapper wrapper_faults wrapper_ptxas)
+    evocc_test(${name} ROOMS compiler SOURCES wrapper_support.c ${wrapper_sources})
     add_dependencies(test_${name} wrapper_tool fake_ptxas)
     target_compile_definitions(test_${name} PRIVATE
         WRAPPER_TOOL="$<TARGET_FILE:wrapper_tool>" FAKE_PTXAS="$<TARGET_FILE:fake_ptxas>")

@@ -61,6 +61,15 @@ void bench_write(const bench *b, const char *name, const char *text)
     mem_free(path);
 }
 
+void bench_remove(const bench *b, const char *name)
+{
+    char *path = bench_path(b, name);
+    if (unlink(path) != 0) {
+        folder_remove(path);
+    }
+    mem_free(path);
+}
+
 char *bench_read(const bench *b, const char *name)
 {
     char *path = bench_path(b, name);
@@ -83,8 +92,7 @@ void expect_file(const bench *b, const char *name, const char *text)
     mem_free(there);
 }
 
-/* ---- Calling -----------------------------------------------------------------------------------
- */
+/* ---- Calling --------------------------------------------------------------------------------- */
 
 enum { VARIABLES = 10 };
 
@@ -262,8 +270,7 @@ bool bench_told(const bench *b, const char *part)
     return told;
 }
 
-/* ---- Controls files ----------------------------------------------------------------------------
- */
+/* ---- Controls files -------------------------------------------------------------------------- */
 
 static void name_kernel(char name[PTX_NAME_SIZE], const bench *b)
 {
@@ -313,4 +320,42 @@ void bench_write_acf(const bench *b, const char *name, const acf_target *overrid
     }
     bench_write(b, name, strbuf_text(&text));
     strbuf_dispose(&text);
+}
+
+/* ---- The usual bench
+ * ------------------------------------------------------------------------------ */
+
+const control_text level = {"ptxas/register-usage-level", "10"};
+
+int bench_setup(void **state)
+{
+    bench *b = mem_alloc(1, sizeof *b);
+    assert_non_null(b);
+    bench_open(b);
+    bench_write_acf(b, "best.acf", NULL, &level, 1);
+    CALL(b, "--apply-controls=best.acf", "-arch=sm_90a", "kernel.ptx", "-o", "warm.cubin");
+    expect(b, 0, "", "");
+    unlink(b->log);
+    *state = b;
+    return 0;
+}
+
+int bench_teardown(void **state)
+{
+    bench_close(*state);
+    mem_free(*state);
+    return 0;
+}
+
+void expect_original(bench *b, const char *reason)
+{
+    assert_int_equal(b->result.end, PROCESS_EXITED);
+    assert_int_equal(b->result.exit_status, 0);
+    expect_said(b, reason);
+    const char *line_end = strchr(b->result.errors, '\n');
+    assert_true(line_end != NULL && line_end[1] == '\0'); /* one line */
+    WORDS(b, "-arch=sm_90a", "kernel.ptx", "-o", "out.cubin");
+    char text[4096];
+    snprintf(text, sizeof text, "cubin of %s", bench_kernel);
+    expect_file(b, "out.cubin", text);
 }

@@ -34,7 +34,8 @@ void expect_said(const bench *b, const char *part);
 /* Files under the folder. */
 char *bench_path(const bench *b, const char *name); /* mem_free */
 void bench_write(const bench *b, const char *name, const char *text);
-char *bench_read(const bench *b, const char *name); /* NULL when missing; mem_free */
+void bench_remove(const bench *b, const char *name); /* a file or a folder, there or not */
+char *bench_read(const bench *b, const char *name);  /* NULL when missing; mem_free */
 void expect_file(const bench *b, const char *name, const char *text); /* NULL: there is none */
 /* The last call of the fake ptxas had exactly these words; forgets what it was told. A word that
    ends in
@@ -52,6 +53,20 @@ void bench_write_acf(const bench *b, const char *name, const acf_target *overrid
 
 size_t bench_calls(const bench *b); /* of the fake ptxas, since it was last forgotten */
 bool bench_told(const bench *b, const char *part); /* part of any word of any call */
+
+/* For cmocka: a bench with best.acf, which applies to the kernel (`level` alone) before the fake
+   ptxas, and with that compiler's identity in the cache. */
+extern const control_text level;
+int bench_setup(void **state);
+int bench_teardown(void **state);
+#define TUNED_PLAIN(b) \
+    CALL(b, "--apply-controls=best.acf", "-arch=sm_90a", "kernel.ptx", "-o", "out.cubin")
+#define TUNED_WITH(b, word) \
+    CALL(b, "--apply-controls=best.acf", word, "-arch=sm_90a", "kernel.ptx", "-o", "out.cubin")
+
+/* The original command of TUNED_PLAIN ran: its words, its output, and nothing of ours but one
+ * notice. */
+void expect_original(bench *b, const char *reason);
 
 extern const char bench_kernel[]; /* the text of kernel.ptx */
 
