@@ -51,7 +51,7 @@ static const cli_option options[] = {
      "of the random generator; the same seed asks the same trials; default 0"},
     {"workers", 0, "N", CLI_COUNT, OFFSET(workers), "compilations at a time; default: one a core"},
     {"ptxas", 0, "PATH", CLI_TEXT, OFFSET(ptxas),
-     "the ptxas to use; default: EVOCC_REAL_PTXAS, CUDA_HOME/bin, PATH"},
+     "the ptxas to use; default: EVOCC_REAL_PTXAS, else CUDA_HOME/bin, else PATH"},
     {"allow-numerics", 0, NULL, CLI_FLAG, OFFSET(allow_numerics),
      "also search controls that may change floating-point rounding (-fmad)"},
     {"json", 0, NULL, CLI_FLAG, OFFSET(json), "print the result as JSON"},

@@ -128,15 +128,15 @@ static evocc_status not_found(const char *name, const char *real, evocc_error *e
 static evocc_status find_real(char **out, const file_identity *self, const char *name,
                               const char *real, const char *given, evocc_error *error)
 {
-    if (variable(real) != NULL) {
-        return take_named(out, self, variable(real), real, error);
-    }
     if (given != NULL && given[0] != '\0') {
         strbuf who = {0};
         strbuf_printf(&who, "--%s", name);
         evocc_status status = take_named(out, self, given, strbuf_text(&who), error);
         strbuf_dispose(&who);
         return status;
+    }
+    if (variable(real) != NULL) {
+        return take_named(out, self, variable(real), real, error);
     }
     char *found = find_in_cuda_home(self, name);
     if (found == NULL) {

@@ -96,8 +96,8 @@ extern const compiler compiler_ptxas;
 /* By name; NULL when there is none. */
 const compiler *compiler_by_name(const char *name);
 
-/* The real compiler: EVOCC_REAL_<NAME>, `given` (may be NULL), CUDA_HOME/bin, PATH without
-   ourselves. The error says where it looked and what to do. mem_free. */
+/* The real compiler: `given` (may be NULL), EVOCC_REAL_<NAME>, CUDA_HOME/bin, PATH without
+   ourselves: what was typed goes before what is set. The error says where it looked and what to do. mem_free. */
 evocc_status compiler_find(char **out, const char *name, const char *given, evocc_error *error);
 
 /* ---- cubin.c --------------------------------------------------------------------------------- */

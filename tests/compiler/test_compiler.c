@@ -68,7 +68,8 @@ static void expect_found(const char *given, const char *expected)
 static void test_order(void **state)
 {
     places *p = *state;
-    expect_found(p->given, p->real);
+    expect_found(p->given, p->given);
+    expect_found(NULL, p->real);
     setenv("EVOCC_REAL_PTXAS", "", 1);
     expect_found(p->given, p->given);
     expect_found(NULL, p->home_ptxas);
