@@ -24,6 +24,7 @@ static const double HELLO_S = 30, SEND_S = 60;
 static const double GOODBYE_S = 20;
 
 struct launcher {
+    pid_t owner; /* who made it: a process forked from that one has no say */
     pid_t pid;
     int connection; /* -1 once the helper is known to be gone */
     char *program, *folder;
@@ -242,6 +243,7 @@ evocc_status launcher_new(launcher **out, evocc_error *error)
     if (l == NULL) {
         return error_no_memory(error);
     }
+    l->owner = getpid();
     l->connection = -1;
     evocc_status status = launcher_begin(l, error);
     if (status != EVOCC_OK) {
@@ -257,9 +259,19 @@ void launcher_free(launcher *l)
     if (l == NULL) {
         return;
     }
+    if (l->owner == getpid() && l->connection >= 0) {
+        /* Unlike close, this ends the connection even if a forked process holds a copy. */
+        shutdown(l->connection, SHUT_RDWR);
+        if (l->pid > 0) {
+            kill(l->pid, SIGCONT);
+        }
+        int status = bury(l, GOODBYE_S);
+        if (l->folder != NULL && (status == -1 || WIFSIGNALED(status))) {
+            folder_remove(l->folder);
+        }
+    }
     if (l->connection >= 0) {
         close(l->connection);
-        bury(l, GOODBYE_S);
     }
     strbuf_dispose(&l->in);
     mem_free(l->program);

@@ -58,18 +58,23 @@ void strbuf_printf(strbuf *b, const char *format, ...)
 void strbuf_json_string(strbuf *b, const char *text)
 {
     strbuf_putc(b, '"');
-    for (; *text != '\0'; text++) {
+    for (size_t left = strlen(text); left > 0;) {
         unsigned char c = (unsigned char)*text;
-        if (c == '"' || c == '\\') {
-            strbuf_putc(b, '\\');
-            strbuf_putc(b, (char)c);
+        size_t step = text_utf8_length(text, left);
+        if (step == 0) {
+            strbuf_puts(b, "\\ufffd");
+            step = 1;
+        } else if (c == '"' || c == '\\') {
+            strbuf_printf(b, "\\%c", c);
         } else if (c == '\n') {
             strbuf_puts(b, "\\n");
         } else if (c < 0x20 || c == 0x7f) {
             strbuf_printf(b, "\\u%04x", c);
         } else {
-            strbuf_putc(b, (char)c);
+            strbuf_append(b, text, step);
         }
+        text += step;
+        left -= step;
     }
     strbuf_putc(b, '"');
 }

@@ -19,7 +19,7 @@ void strbuf_puts(strbuf *b, const char *text);
 void strbuf_putc(strbuf *b, char c);
 void strbuf_printf(strbuf *b, const char *format, ...) EVOCC_PRINTF(2, 3);
 
-/* A JSON string with its quotes, bytes outside ASCII passed through. */
+/* A JSON string with its quotes (RFC 8259); each byte that is not UTF-8 becomes U+FFFD. */
 void strbuf_json_string(strbuf *b, const char *text);
 
 /* The fewest decimal digits that read back to the same double; "null" when it is not finite. */

@@ -311,6 +311,51 @@ static void free_kills_the_deaf(void **state)
     assert_true(ends_within(child, 0.1));
 }
 
+/* A process that was forked from the owner holds the connection open, and may free what it has got
+   of the launcher; neither must matter to the owner. */
+static void heirs_do_not_matter(void **state)
+{
+    (void)state;
+    launcher *l = new_launcher();
+    char *folder = mem_strdup(launcher_folder(l));
+    pid_t guest = fork();
+    if (guest == 0) {
+        launcher_free(l);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(guest, NULL, 0), guest);
+    process_result result = run(l, fake("exit", "3"));
+    assert_int_equal(result.exit_status, 3);
+    process_result_dispose(&result);
+    guest = fork();
+    if (guest == 0) {
+        for (;;) {
+            pause();
+        }
+    }
+    double start_s = clock_now_s();
+    launcher_free(l);
+    assert_true(clock_now_s() - start_s < 5);
+    assert_false(file_exists(folder));
+    kill(guest, SIGKILL);
+    assert_int_equal(waitpid(guest, NULL, 0), guest);
+    mem_free(folder);
+}
+
+/* Whoever stopped the helper does not keep it from ending. */
+static void a_stopped_helper(void **state)
+{
+    (void)state;
+    launcher *l = new_launcher();
+    char *folder = mem_strdup(launcher_folder(l));
+    pid_t helper = helper_of(getpid());
+    assert_int_equal(kill(helper, SIGSTOP), 0);
+    launcher_free(l);
+    assert_true(ends_within(helper, 0.1));
+    assert_false(file_exists(folder));
+    mem_free(folder);
+}
+
 /* A process that starts a launcher with sleepers, tells of it, and waits to be killed. */
 typedef struct owner {
     pid_t pid, helper;
@@ -591,6 +636,8 @@ int main(void)
         cmocka_unit_test(processor_seconds),
         cmocka_unit_test(free_finds_who_left_the_group),
         cmocka_unit_test(free_kills_the_deaf),
+        cmocka_unit_test(heirs_do_not_matter),
+        cmocka_unit_test(a_stopped_helper),
         cmocka_unit_test(kill_of_the_owner),
         cmocka_unit_test(kill_of_an_owner_with_heirs),
         cmocka_unit_test(term_of_the_helper),

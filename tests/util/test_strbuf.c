@@ -81,6 +81,9 @@ static void json(void **state)
     strbuf b = {0};
     strbuf_json_string(&b, "q\" b\\ n\n t\t 1\x01 7\x7f \xc3\xa4");
     assert_string_equal(b.data, "\"q\\\" b\\\\ n\\n t\\u0009 1\\u0001 7\\u007f \xc3\xa4\"");
+    strbuf_clear(&b);
+    strbuf_json_string(&b, "a\xff\xc3z\xed\xa0\x80"); /* no UTF-8: JSON has no word for it */
+    assert_string_equal(b.data, "\"a\\ufffd\\ufffdz\\ufffd\\ufffd\\ufffd\"");
     strbuf_dispose(&b);
 }
 
