@@ -449,6 +449,37 @@ static void test_cubin_again(void **state)
     assert_int_equal(count_leftovers(b), 0);
 }
 
+/* Whatever allocation fails, the call says so and the evaluator can be used or freed. */
+static void test_out_of_memory(void **state)
+{
+    bench *b = *state;
+    int32_t genes[] = {1, 0};
+    b->e->class->free(b->e);
+    long failed = 0;
+    for (;; failed++) {
+        b->e = NULL;
+        mem_fail_after(failed);
+        evocc_status status = make_evaluator(b, NULL);
+        if (status == EVOCC_OK) {
+            status = b->e->class->submit(b->e, 7, genes, NULL);
+        }
+        mem_fail_after(-1);
+        if (status == EVOCC_OK) {
+            break;
+        }
+        assert_int_equal(status, EVOCC_NO_MEMORY);
+        if (b->e != NULL) {
+            assert_int_equal(b->e->in_flight, 0);
+            b->e->class->free(b->e);
+        }
+    }
+    assert_true(failed >= 20);
+    evaluate_result r = {0};
+    assert_int_equal(b->e->class->wait(b->e, 60.0, -1, &r, NULL), EVOCC_OK);
+    assert_int_equal(r.outcome, EVOCC_OUTCOME_OK);
+    evaluate_result_dispose(&r);
+}
+
 /* The fake writes the same code whatever it is told: exactly what the canary is for. */
 static void test_canary(void **state)
 {
@@ -477,6 +508,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_memo, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_twins, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_cubin_again, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_out_of_memory, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_canary, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
