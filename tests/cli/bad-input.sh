@@ -56,7 +56,7 @@ refused 1 'no/such/folder' tune "$kernel" --minimize registers --study no/such/f
 }
 
 # The folder for temporary files.
-TMPDIR=$scratch/gone refused 1 "TMPDIR.*$scratch/gone" tune "$kernel" --minimize registers --study tmp.db
+TMPDIR=$scratch/gone refused 1 "$scratch/gone.*TMPDIR" tune "$kernel" --minimize registers --study tmp.db
 
 # Study files: one that is there, one that is none, one that another has, one whose input changed.
 echo precious >precious.db
@@ -97,8 +97,8 @@ grep -q 'ptxas/opt-level' fixed.out && fail "opt-level is sampled although -O1 w
 mkdir small
 if mount -t tmpfs -o size=1m evocc-test small 2>/dev/null; then
     trap 'umount small; rm -rf "$scratch"' EXIT
-    TMPDIR=$scratch/small evocc tune "$kernel" --minimize registers --study full-tmp.db -q >out 2>err
-    status=$?
+    TMPDIR=$scratch/small evocc tune "$kernel" --minimize registers --study tmp.db $small -q >out 2>err ||
+        fail "a small TMPDIR does not do: $(cat err)"
     dd if=/dev/zero of=small/filler bs=1k 2>/dev/null
     TMPDIR=$scratch/small evocc tune "$kernel" --minimize registers --study full.db -q >out 2>err
     [ $? = 1 ] || fail "a full TMPDIR was not noticed"
@@ -106,9 +106,9 @@ if mount -t tmpfs -o size=1m evocc-test small 2>/dev/null; then
     rm small/filler
     dd if=/dev/zero of=small/filler bs=1k count=900 2>/dev/null
     evocc tune "$kernel" --minimize registers --study small/s.db -q >out 2>err
-    status=$?
-    if [ $status != 0 ]; then
-        grep -q 'disk is full' err || fail "a full disk is not named: $(cat err)"
-    fi
+    [ $? = 1 ] || fail "a full disk was not noticed"
+    grep -q 'disk is full.*--resume' err || fail "a full disk is not named: $(cat err)"
+    rm small/filler
+    evocc tune --resume small/s.db -o s.acf -q >out 2>err || fail "resume after a full disk: $(cat err)"
 fi
 exit 0
