@@ -97,7 +97,8 @@ extern const compiler compiler_ptxas;
 const compiler *compiler_by_name(const char *name);
 
 /* The real compiler: `given` (may be NULL), EVOCC_REAL_<NAME>, CUDA_HOME/bin, PATH without
-   ourselves: what was typed goes before what is set. The error says where it looked and what to do. mem_free. */
+   ourselves: what was typed goes before what is set. The error says where it looked and what to do.
+   mem_free. */
 evocc_status compiler_find(char **out, const char *name, const char *given, evocc_error *error);
 
 /* ---- cubin.c --------------------------------------------------------------------------------- */

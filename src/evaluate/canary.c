@@ -105,6 +105,9 @@ static evocc_status try_stage(canary *c, space_stage stage, evocc_error *error)
 evocc_status evaluate_canary(evaluator *e, const evocc_space *space, const char *baseline_hash,
                              evocc_error *error)
 {
+    if (e->in_flight > 0) {
+        return error_set(error, EVOCC_BUSY, "%zu candidates are still in flight", e->in_flight);
+    }
     canary c = {.evaluator = e, .space = space, .baseline_hash = baseline_hash};
     c.tried = mem_alloc(space_count(space) + 1, sizeof *c.tried);
     c.genes = mem_alloc(space_count(space) + 1, sizeof *c.genes);

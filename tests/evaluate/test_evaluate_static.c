@@ -217,6 +217,34 @@ static void test_silence(void **state)
     evaluate_result_dispose(&r);
 }
 
+/* Spills that may have gone to shared memory are in no count: unknown, unless the entry has no
+   shared memory at all. */
+static void test_spills_to_shared(void **state)
+{
+    bench *b = *state;
+    static const char text[] = ".version 9.0\n.target sm_80\n.address_size 64\n"
+                               ".visible .entry a()\n{\n"
+                               "    .pragma \"enable_smem_spilling\";\n    ret;\n}\n";
+    b->e->class->free(b->e);
+    ptx_free(b->module);
+    b->module = NULL;
+    assert_int_equal(ptx_parse(&b->module, text, sizeof text - 1, "k.ptx", NULL), EVOCC_OK);
+    b->options.module = b->module;
+    assert_int_equal(make_evaluator(b, NULL), EVOCC_OK);
+    evaluate_result r = evaluated(b, 1, SPACE_ABSENT);
+    assert_true(isnan(r.metrics[EVALUATE_SPILL_BYTES]));
+    assert_true(r.metrics[EVALUATE_SHARED_BYTES] == 128.0);
+    evaluate_result_dispose(&r);
+    support_write(b->folder, "stats",
+                  "ptxas info    : Compiling entry function 'a' for 'sm_80'\n"
+                  "ptxas info    : Function properties for a\n"
+                  "    8 bytes stack frame, 8 bytes spill stores, 4 bytes spill loads\n"
+                  "ptxas info    : Used 32 registers\n");
+    r = evaluated(b, 2, SPACE_ABSENT);
+    assert_true(r.metrics[EVALUATE_SPILL_BYTES] == 12.0);
+    evaluate_result_dispose(&r);
+}
+
 static void test_command(void **state)
 {
     bench *b = *state;
@@ -499,6 +527,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_metrics, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_whole_module, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_silence, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_spills_to_shared, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_command, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_bad_candidates, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_deadlines, set_up, tear_down),
