@@ -95,7 +95,7 @@ grep -q 'ptxas/opt-level' fixed.out && fail "opt-level is sampled although -O1 w
 
 # A full disk, for the study file and for what ptxas writes.
 mkdir small
-if mount -t tmpfs -o size=1m evocc-test small 2>/dev/null; then
+if mount -t tmpfs -o size=8m evocc-test small 2>/dev/null; then
     trap 'umount small; rm -rf "$scratch"' EXIT
     TMPDIR=$scratch/small evocc tune "$kernel" --minimize registers --study tmp.db $small -q >out 2>err ||
         fail "a small TMPDIR does not do: $(cat err)"
@@ -104,7 +104,7 @@ if mount -t tmpfs -o size=1m evocc-test small 2>/dev/null; then
     [ $? = 1 ] || fail "a full TMPDIR was not noticed"
     grep -q -i 'space\|full' err || fail "a full TMPDIR is not named: $(cat err)"
     rm small/filler
-    dd if=/dev/zero of=small/filler bs=1k count=900 2>/dev/null
+    dd if=/dev/zero of=small/filler bs=1k count=7600 2>/dev/null
     evocc tune "$kernel" --minimize registers --study small/s.db -q >out 2>err
     [ $? = 1 ] || fail "a full disk was not noticed"
     grep -q 'disk is full.*--resume' err || fail "a full disk is not named: $(cat err)"
