@@ -9,17 +9,18 @@
 evocc_status pool_init(pool *p, size_t survivors, size_t in_flight, size_t gene_count,
                        size_t objective_count, evocc_error *error)
 {
-    size_t total = survivors + in_flight;
+    size_t total = 2 * survivors + in_flight;
     *p = (pool){.gene_count = gene_count, .objective_count = objective_count};
     p->members = mem_alloc(total, sizeof(individual *)); /* merging exceeds survivors for a while */
+    p->hall = mem_alloc(survivors, sizeof(individual *));
     p->flight = mem_alloc(in_flight, sizeof(individual *));
     p->spare = mem_alloc(total, sizeof(individual *));
     p->slots = mem_alloc(total, sizeof *p->slots);
     p->genes =
         gene_count <= SIZE_MAX / total ? mem_alloc(total * gene_count, sizeof *p->genes) : NULL;
     p->values = mem_alloc(total * objective_count, sizeof *p->values);
-    if (p->members == NULL || p->flight == NULL || p->spare == NULL || p->slots == NULL ||
-        p->genes == NULL || p->values == NULL) {
+    if (p->members == NULL || p->hall == NULL || p->flight == NULL || p->spare == NULL ||
+        p->slots == NULL || p->genes == NULL || p->values == NULL) {
         pool_dispose(p);
         return error_no_memory(error);
     }
@@ -35,6 +36,7 @@ evocc_status pool_init(pool *p, size_t survivors, size_t in_flight, size_t gene_
 void pool_dispose(pool *p)
 {
     mem_free(p->members);
+    mem_free(p->hall);
     mem_free(p->flight);
     mem_free(p->spare);
     mem_free(p->slots);
@@ -96,6 +98,25 @@ void pool_cut(pool *p, size_t keep)
 {
     while (p->member_count > keep) {
         p->spare[p->spare_count++] = p->members[--p->member_count];
+    }
+}
+
+void pool_retire(pool *p, size_t keep)
+{
+    while (p->hall_count < keep && p->hall_count < p->member_count) {
+        p->hall[p->hall_count] = p->members[p->hall_count];
+        p->hall_count++;
+    }
+    for (size_t i = p->hall_count; i < p->member_count; i++) {
+        p->spare[p->spare_count++] = p->members[i];
+    }
+    p->member_count = 0;
+}
+
+void pool_recall(pool *p)
+{
+    while (p->hall_count > 0) {
+        p->members[p->member_count++] = p->hall[--p->hall_count];
     }
 }
 

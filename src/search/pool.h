@@ -35,6 +35,9 @@ typedef struct pool {
     size_t gene_count, objective_count;
     individual **members; /* survivors, best first */
     size_t member_count;
+    individual *
+        *hall; /* the best few of before a restart, kept aside until the new pool is stale */
+    size_t hall_count;
     individual **flight; /* asked and not yet merged, by id; a window that slides over the buffer */
     size_t flight_count;
     individual **spare;
@@ -45,7 +48,7 @@ typedef struct pool {
     double *values;
 } pool;
 
-/* Room for `survivors` members and `in_flight` asked ones. */
+/* Room for `survivors` members, as many in the hall, and `in_flight` asked ones. */
 evocc_status pool_init(pool *p, size_t survivors, size_t in_flight, size_t gene_count,
                        size_t objective_count, evocc_error *error);
 void pool_dispose(pool *p);
@@ -66,6 +69,11 @@ void pool_merge(pool *p, uint64_t end);
 
 /* Keeps the first `keep` members. */
 void pool_cut(pool *p, size_t keep);
+
+/* Moves the first `keep` members into the empty hall, and the others out. */
+void pool_retire(pool *p, size_t keep);
+/* Moves the hall back behind the members. */
+void pool_recall(pool *p);
 
 /* Total order of a single-objective search: violation, the first value, fewer controls, age. Also
    the order among equals everywhere else. qsort-style result. */

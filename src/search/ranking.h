@@ -23,6 +23,8 @@ typedef struct ranking_setup {
     const double *weights; /* positive */
     size_t survivors;      /* as many as are ever kept */
     size_t candidates;     /* as many as are ever compared */
+    size_t gene_count;
+    size_t clearing; /* truncate: individuals that differ in no more genes crowd each other */
 } ranking_setup;
 
 typedef struct ranking {

@@ -1,6 +1,8 @@
 #include "search/search.h"
 
 #include "search/archive.h"
+#include "search/exactmath.h"
+#include "search/forest.h"
 #include "search/ranking.h"
 #include "search/seen.h"
 #include "search/tuning.h"
@@ -37,12 +39,16 @@ struct evocc_search {
     pool pool;
     seen seen;
     archive archive;
+    forest forest;
+    int32_t *child;
+    double scores[FOREST_ROWS];
     walk walk;
     rng rng;
     uint64_t asked, told, valid;
     uint64_t generation_end; /* the id with which the next generation begins */
     uint32_t generation;
-    bool initial; /* this generation is still sampling the first pool */
+    uint32_t stale; /* generations without an addition to the best front */
+    bool initial;   /* this generation is still sampling the first pool */
     bool exhausted;
     bool no_memory; /* the space ran out of memory while a candidate was being made */
 };
@@ -118,6 +124,13 @@ static evocc_status build(evocc_search *s, const search_options *options, evocc_
     if (status == EVOCC_OK) {
         status = variation_init(&s->vary, s->space, &s->tuning, s->options.mutate_rate, error);
     }
+    if (status == EVOCC_OK && s->tuning.screened > 1) {
+        status = forest_init(&s->forest, &s->vary, error);
+        s->child = mem_alloc(s->gene_count, sizeof *s->child);
+        if (status == EVOCC_OK && s->child == NULL) {
+            status = error_no_memory(error);
+        }
+    }
     size_t flight = largest_generation(&s->options);
     size_t objectives = s->options.objective_count;
     if (status == EVOCC_OK) {
@@ -129,8 +142,9 @@ static evocc_status build(evocc_search *s, const search_options *options, evocc_
         weights[i] = s->objectives[i].weight;
     }
     if (status == EVOCC_OK) {
-        ranking_setup setup = {objectives, weights, s->options.pool_size,
-                               s->options.pool_size + flight};
+        ranking_setup setup = {objectives,           weights,
+                               s->options.pool_size, s->options.pool_size + flight,
+                               s->gene_count,        (size_t)s->tuning.clearing};
         status = s->rank->create(&s->rank_state, &setup, error);
     }
     return status;
@@ -169,6 +183,8 @@ void search_free(evocc_search *s)
         s->rank->destroy(s->rank_state);
     }
     archive_dispose(&s->archive);
+    forest_dispose(&s->forest);
+    mem_free(s->child);
     seen_dispose(&s->seen);
     pool_dispose(&s->pool);
     variation_dispose(&s->vary);
@@ -248,6 +264,26 @@ static bool vary(evocc_search *s, int32_t *genes)
     return false;
 }
 
+/* The best of several children, as far as the forest can tell. */
+static bool screen(evocc_search *s, int32_t *genes)
+{
+    if (!vary(s, genes)) {
+        return false;
+    }
+    if (s->initial || !s->forest.grown || rng_chance(&s->rng, s->tuning.unscreened)) {
+        return true;
+    }
+    double best = forest_predict(&s->forest, genes);
+    for (double i = 1; i < s->tuning.screened && vary(s, s->child); i++) {
+        double promise = forest_predict(&s->forest, s->child);
+        if (promise < best) {
+            best = promise;
+            memcpy(genes, s->child, s->gene_count * sizeof *genes);
+        }
+    }
+    return true;
+}
+
 static bool sample(evocc_search *s, int32_t *genes, int tries)
 {
     for (int i = 0; i < tries && !s->no_memory; i++) {
@@ -280,7 +316,7 @@ static bool propose(evocc_search *s, int32_t *genes)
         return true;
     }
     bool varied = s->initial ? rng_chance(&s->rng, s->tuning.near_share) : s->pool.member_count > 0;
-    if ((varied && vary(s, genes)) || sample(s, genes, SAMPLE_TRIES)) {
+    if ((varied && screen(s, genes)) || sample(s, genes, SAMPLE_TRIES)) {
         return true;
     }
     return s->walk.size != 0 ? walk_on(s, genes) : sample(s, genes, LAST_TRIES);
@@ -289,17 +325,68 @@ static bool propose(evocc_search *s, int32_t *genes)
 /* ---- Generations ------------------------------------------------------------------------------
  */
 
-/* Everything asked was answered: the survivors are chosen and a new generation begins. */
+static void keep_best(evocc_search *s)
+{
+    pool *p = &s->pool;
+    s->rank->survive(s->rank_state, p->members, p->member_count, s->options.pool_size, &s->rng);
+    pool_cut(p, s->options.pool_size);
+}
+
+/* A pool that no longer improves is set aside but for its best few, and another one grows from new
+   samples. When that one is stale too, both are joined: their best may have a child that beats
+   them. */
+static void restart_or_join(evocc_search *s)
+{
+    s->stale = 0;
+    if (s->pool.hall_count > 0) {
+        pool_recall(&s->pool);
+        keep_best(s);
+    } else {
+        pool_retire(&s->pool, (size_t)(s->tuning.hall_share * (double)s->options.pool_size));
+        s->initial = true;
+    }
+}
+
+/* Targets are ranks: what is learned does not depend on the unit or the spread of the metric. */
+static void learn(evocc_search *s)
+{
+    forest *f = &s->forest;
+    for (size_t i = 0; i < s->pool.flight_count; i++) {
+        const individual *one = s->pool.flight[i];
+        size_t row = f->next_row;
+        forest_add(f, one->genes);
+        s->scores[row] = one->state == INDIVIDUAL_VALID ? one->values[0] : 1e300;
+    }
+    for (size_t i = 0; i < f->row_count; i++) {
+        double better = 0;
+        for (size_t j = 0; j < f->row_count; j++) {
+            better += s->scores[j] < s->scores[i] ? 1 : 0;
+        }
+        f->targets[i] = exact_log(1 + better);
+    }
+    forest_grow(f, &s->rng);
+}
+
 static void next_generation(evocc_search *s)
 {
+    if (s->tuning.screened > 1) {
+        learn(s);
+    }
     pool_merge(&s->pool, s->asked);
-    s->rank->survive(s->rank_state, s->pool.members, s->pool.member_count, s->options.pool_size,
-                     &s->rng);
-    pool_cut(&s->pool, s->options.pool_size);
+    keep_best(s);
+    bool improved = false; /* someone of the last generation is in the best front */
+    for (size_t i = 0; i < s->pool.member_count; i++) {
+        const individual *one = s->pool.members[i];
+        improved = improved || (one->front == 0 && one->generation == s->generation);
+    }
+    s->stale = improved ? 0 : s->stale + 1;
     s->generation++;
     s->generation_end = s->asked + s->options.cull_size;
     s->initial =
         s->generation < INITIAL_GENERATIONS && s->pool.member_count * 5 < s->options.pool_size;
+    if (s->tuning.stale_limit > 0 && s->stale >= s->tuning.stale_limit) {
+        restart_or_join(s);
+    }
 }
 
 static evocc_status before_asking(evocc_search *s, evocc_error *error)

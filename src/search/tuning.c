@@ -4,16 +4,21 @@
 #include <string.h>
 
 const search_tuning search_tuning_default = {
-    .near_share = 0.25,
-    .crossover_rate = 0.9,
-    .mutate_after_crossover = 1.0,
-    .parent_share = 1.0,
-    .mutation_one = 1,
-    .mutation_three = 1,
-    .mutation_rate = 1,
-    .mutation_power = 1,
-    .step_share = 0.75,
+    .near_share = 0.1,
+    .crossover_rate = 0.7,
+    .mutate_after_crossover = 0,
+    .parent_share = 0.5,
+    .mutation_one = 2,
+    .mutation_three = 0,
+    .mutation_rate = 0.5,
+    .mutation_power = 0.5,
+    .step_share = 0.5,
     .step_longer = 0.5,
+    .stale_limit = 0,
+    .hall_share = 0.25,
+    .clearing = 0,
+    .screened = 1,
+    .unscreened = 0.2,
 };
 
 #define CONSTANT(name)                       \
@@ -28,7 +33,8 @@ static const struct {
     CONSTANT(near_share),    CONSTANT(crossover_rate), CONSTANT(mutate_after_crossover),
     CONSTANT(parent_share),  CONSTANT(mutation_one),   CONSTANT(mutation_three),
     CONSTANT(mutation_rate), CONSTANT(mutation_power), CONSTANT(step_share),
-    CONSTANT(step_longer),
+    CONSTANT(step_longer),   CONSTANT(stale_limit),    CONSTANT(hall_share),
+    CONSTANT(clearing),      CONSTANT(screened),       CONSTANT(unscreened),
 };
 
 _Static_assert(sizeof constants / sizeof *constants == sizeof(search_tuning) / sizeof(double),

@@ -17,6 +17,13 @@ typedef struct search_tuning {
     double mutation_one, mutation_three, mutation_rate, mutation_power; /* weights of the mixture */
     double step_share;  /* of the moves of ordered controls: steps, the rest any other value */
     double step_longer; /* chance of each further step */
+    double stale_limit; /* generations without a better trial before the pool starts afresh; 0:
+                           never */
+    double hall_share;  /* of the pool: how many are kept aside meanwhile */
+    double
+        clearing; /* a survivor this near to a better one (in genes) is kept only if room is left */
+    double screened;   /* children made for each proposal, of which the forest picks one; 1: none */
+    double unscreened; /* share of the proposals that the forest has no say in */
 } search_tuning;
 
 extern const search_tuning search_tuning_default;
