@@ -13,6 +13,9 @@
 #include "space/space.h"
 #include "util/strbuf.h"
 
+/* A study of a whole module, with controls of all its entries. */
+#define ACF_ALL_KERNELS "*"
+
 /* What a file is for, and what a compilation at hand is. Any field that differs: not this one. */
 typedef struct acf_target {
     const char *compiler;    /* "ptxas" */

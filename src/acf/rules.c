@@ -1,6 +1,6 @@
 #include "acf/rules.h"
 
-#include "space/space.h"
+#include "acf/acf.h"
 
 #include <string.h>
 
@@ -26,7 +26,7 @@ static const struct {
     [ACF_RULE_VERSION] = {"version", ALNUM, ALNUM ".+_~-", 64, "a version such as \"13.0.88\""},
     [ACF_RULE_ARCH] = {"arch", ALNUM, ALNUM "._+-", 64, "a target such as sm_90a"},
     [ACF_RULE_KERNEL] = {"kernel", ALPHA "_$%", ALNUM "_$", 8192,
-                         "an entry's name: letters, digits, _ and $, at most 8192"},
+                         "an entry's name (letters, digits, _ and $, at most 8192) or \"*\""},
     [ACF_RULE_BASE] = {"base option", "-", PLAIN, 8192,
                        "an option that begins with '-', in printable ASCII without quotes and "
                        "backslashes"},
@@ -80,6 +80,9 @@ static bool obeys(acf_rule rule, const char *text)
     size_t length = strlen(text);
     if (length == 0) {
         return rule == ACF_RULE_FOUND_TEXT;
+    }
+    if (rule == ACF_RULE_KERNEL && strcmp(text, ACF_ALL_KERNELS) == 0) {
+        return true;
     }
     if (length > rules[rule].limit || strchr(rules[rule].first, text[0]) == NULL ||
         strspn(text + 1, rules[rule].rest) != length - 1) {

@@ -34,6 +34,20 @@ static evocc_status read_input(ptx_module **out, const char *path, evocc_error *
     return status;
 }
 
+/* The controls of the entry that was tuned, or of all. */
+static evocc_status add_entries(evocc_space *space, const ptx_module *module, const char *kernel,
+                                const ptx_limits *limits, evocc_error *error)
+{
+    if (strcmp(kernel, ACF_ALL_KERNELS) != 0) {
+        return ptx_add_controls(space, module, kernel, limits, error);
+    }
+    evocc_status status = EVOCC_OK;
+    for (size_t i = 0; status == EVOCC_OK && i < ptx_entry_count(module); i++) {
+        status = ptx_add_controls(space, module, ptx_entry_name(module, i), limits, error);
+    }
+    return status;
+}
+
 /* The compiler's own controls and those of this very PTX. No probing: what this compiler rejects
    makes the tuned compilation fail, and then the original command runs. */
 static evocc_status make_space(evocc_space **out, const ptx_module *module, const acf *file,
@@ -44,7 +58,7 @@ static evocc_status make_space(evocc_space **out, const ptx_module *module, cons
     evocc_space *space = NULL;
     evocc_status status = space_builtin_load(&space, file->target.compiler, error);
     if (status == EVOCC_OK) {
-        status = ptx_add_controls(space, module, file->target.kernel, &limits, error);
+        status = add_entries(space, module, file->target.kernel, &limits, error);
     }
     if (status == EVOCC_OK) {
         status = space_finish(space, error);

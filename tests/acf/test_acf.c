@@ -131,6 +131,22 @@ static void long_kernel_names_survive(void **state)
     strbuf_dispose(&out);
 }
 
+static void all_kernels_have_a_name(void **state)
+{
+    (void)state;
+    acf from = example();
+    from.target.kernel = ACF_ALL_KERNELS;
+    strbuf out = {0};
+    acf *file = NULL;
+    evocc_error error = {0};
+    assert_int_equal(acf_write(&out, &from, &error), EVOCC_OK);
+    assert_non_null(strstr(out.data, "kernel: \"*\""));
+    assert_int_equal(acf_read(&file, out.data, out.length, "all.acf", &error), EVOCC_OK);
+    assert_string_equal(file->target.kernel, "*");
+    acf_free(file);
+    strbuf_dispose(&out);
+}
+
 static void refuses(const acf *from, const char *expected)
 {
     acf *file = NULL;
@@ -159,6 +175,8 @@ static void refuses_bad_targets(void **state)
     from = example();
     from.target.kernel = "a b";
     refuses(&from, "kernel 'a b'");
+    from.target.kernel = "**";
+    refuses(&from, "kernel '**'");
     from = example();
     from.target.ptx = "evocc-ptx-1:123";
     refuses(&from, "64 lower-case");
@@ -277,9 +295,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sorts_and_digests),         cmocka_unit_test(writes_the_layout),
         cmocka_unit_test(reads_what_it_wrote),       cmocka_unit_test(odd_texts_survive),
-        cmocka_unit_test(long_kernel_names_survive), cmocka_unit_test(refuses_bad_targets),
-        cmocka_unit_test(refuses_bad_controls),      cmocka_unit_test(refuses_bad_findings),
-        cmocka_unit_test(survives_lack_of_memory),   cmocka_unit_test(tells_ours_from_others),
+        cmocka_unit_test(long_kernel_names_survive), cmocka_unit_test(all_kernels_have_a_name),
+        cmocka_unit_test(refuses_bad_targets),       cmocka_unit_test(refuses_bad_controls),
+        cmocka_unit_test(refuses_bad_findings),      cmocka_unit_test(survives_lack_of_memory),
+        cmocka_unit_test(tells_ours_from_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -176,6 +176,27 @@ static void controls_are_applied(void **state)
     expect_file(b, "kernel.ptx", bench_kernel);
 }
 
+/* A file for the whole module: controls of every entry, and ptxas options for all. */
+static void whole_modules_are_tuned_too(void **state)
+{
+    bench *b = *state;
+    const char *second = strstr(bench_kernel, ".visible");
+    char module[4096];
+    snprintf(module, sizeof module, "%s%s", bench_kernel, second);
+    char *name = strstr(module + strlen(bench_kernel), " k(");
+    name[1] = 'q';
+    bench_write(b, "kernel.ptx", module);
+    const control_text controls[] = {late, {"ptx/order@q", "late"}, level};
+    const acf_target target = {.kernel = "*"};
+    bench_write_acf(b, "best.acf", &target, controls, 3);
+    TUNED_WITH(b, "--strict");
+    expect(b, 0, "", "");
+    const acf_target one = {.kernel = "k"};
+    bench_write_acf(b, "best.acf", &one, controls, 3);
+    TUNED_PLAIN(b);
+    expect_said(b, "control 'ptx/order@q' does not exist here");
+}
+
 static void outputs_are_found_in_every_form(void **state)
 {
     bench *b = *state;
@@ -394,6 +415,7 @@ int main(void)
         TEST(the_end_of_the_compiler_is_ours),
         TEST(a_missing_compiler_is_named),
         TEST(controls_are_applied),
+        TEST(whole_modules_are_tuned_too),
         TEST(outputs_are_found_in_every_form),
         TEST(every_mismatch_is_named),
         TEST(the_command_decides_too),
