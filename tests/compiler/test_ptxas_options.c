@@ -296,11 +296,15 @@ static void test_table_against_ptxas(void **state)
     SKIP_WITHOUT_PTXAS(ptxas);
     char *folder = support_folder();
     process_result help = support_run(folder, (const char *[]){ptxas, "--help", NULL});
-    bool complete = strstr(help.output, "--Ofast-compile") != NULL &&
-                    strstr(help.output, "--list-version") != NULL;
+    bool complete = strstr(help.output, "--Ofast-compile") != NULL;
+    bool before_13 = strstr(help.output, "Default value:  'sm_52'") != NULL;
     process_result_dispose(&help);
     if (complete) {
+        /* Some lines name no target. */
         char *two = support_read(FIXTURES "two.ptx", NULL);
+        if (before_13) {
+            memcpy(strstr(two, "sm_75"), "sm_52", 5);
+        }
         support_write(folder, "two.ptx", two);
         mem_free(two);
         for (size_t i = 0; i < COUNT(lines); i++) {
