@@ -31,6 +31,8 @@ typedef struct space_rule {
     const space_match *matches; /* one a control; NULL: an expression */
     const char *text;           /* of the expression, as written */
     int expression;             /* handle of space_lua */
+    int32_t suspect_count;      /* from space_finish on: the controls, and all they depend on */
+    const int32_t *suspects;
 } space_rule;
 
 /* One control as the work on candidates sees it; 32 bytes, so that 600 stay in the L1 cache. */

@@ -246,13 +246,56 @@ static bool build_knots(evocc_space *space)
     return true;
 }
 
+/* The controls of a rule, and all that decides over their activity and inherited values. `seen` is
+   zeroed, and is so again afterwards. */
+static bool build_suspects(evocc_space *space, space_rule *rule, int32_t *seen, int32_t *list)
+{
+    int32_t count = 0, next;
+    for (int32_t k = 0; k < rule->control_count; k++) {
+        list[count++] = rule->controls[k];
+        seen[rule->controls[k]] = 1;
+    }
+    for (int32_t i = 0; i < count; i++) {
+        for (int32_t k = 0; (next = dependency(space, list[i], k)) != SPACE_ABSENT; k++) {
+            if (seen[next] == 0) {
+                seen[next] = 1;
+                list[count++] = next;
+            }
+        }
+    }
+    int32_t *suspects = arena_alloc(&space->memory, (size_t)count, sizeof *suspects);
+    for (int32_t i = 0; i < count; i++) {
+        seen[list[i]] = 0;
+        if (suspects != NULL) {
+            suspects[i] = list[i];
+        }
+    }
+    rule->suspects = suspects;
+    rule->suspect_count = count;
+    return suspects != NULL;
+}
+
+static bool build_rules(evocc_space *space)
+{
+    int32_t *seen = space->scratch, *list = space->scratch + space->count;
+    for (size_t i = 0; i < space->count; i++) {
+        seen[i] = 0;
+    }
+    for (size_t r = 0; r < space->rule_count; r++) {
+        if (!build_suspects(space, &space->rules[r], seen, list)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 evocc_status structure_build(evocc_space *space, evocc_error *error)
 {
     if (!build_nodes(space)) {
         return error_no_memory(error);
     }
     build_order(space);
-    if (!build_knots(space)) {
+    if (!build_rules(space) || !build_knots(space)) {
         return error_no_memory(error);
     }
     space->finished = true;

@@ -191,31 +191,33 @@ static void test_text(void **state)
     space_free(d.space);
 }
 
-/* Repair has no status either: without memory it says that it could not, and leaves the genes. */
+/* Repair has no status either: without memory it says that it could not, and leaves the genes. Five
+   changes are needed, so the knot is drawn anew, from its table: that takes memory. */
 static void test_repair(void **state)
 {
     (void)state;
-    evocc_space *space = space_of(yaml);
+    static const char far[] = "evocc-space: 1\nstage: define\ncontrols:\n"
+                              "  a: {type: int, range: [1, 9], default: 1}\n"
+                              "  b: {type: int, range: [1, 9], default: 1}\n"
+                              "  c: {type: int, range: [1, 9], default: 1}\n"
+                              "  d: {type: int, range: [1, 9], default: 1}\n"
+                              "constraints: [a > 8 and b > 8 and c > 8 and d > 8]\n";
     bool repaired = false;
     int failures = 0;
     for (; !repaired; failures++) {
-        int32_t genes[MAX_GENES], before[MAX_GENES];
+        int32_t genes[4] = {1, 2, 3, 4};
         rng r;
         rng_seed(&r, 3);
-        genes_of(genes, space, "mode=q a=5 b=7");
-        memcpy(before, genes, sizeof genes);
+        evocc_space *space = space_of(far);
         mem_fail_after(failures);
         repaired = space_repair(space, &r, genes);
         mem_fail_after(-1);
-        if (repaired) {
-            assert_int_equal(space_check(space, genes, NULL), EVOCC_OK);
-        } else {
-            assert_memory_equal(genes, before, space_count(space) * sizeof *genes);
-        }
+        assert_string_equal(text_of(space, genes),
+                            repaired ? "a=9 b=9 c=9 d=9" : "a=2 b=3 c=4 d=5");
         assert_true(failures < 100);
+        space_free(space);
     }
-    assert_true(failures > 1);
-    space_free(space);
+    assert_true(failures > 4);
 }
 
 int main(void)
