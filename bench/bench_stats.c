@@ -118,7 +118,7 @@ static double choose(noise *n, double log_gain)
         seen[i] = disturb(n, 1) - (i == 0 ? log_gain : 0);
         order[i] = i;
     }
-    double best = -INFINITY;
+    double best = -(double)INFINITY;
     double chosen = 0;
     for (size_t k = 0; k < FINALISTS; k++) {
         for (size_t i = k + 1; i < CANDIDATES; i++) {

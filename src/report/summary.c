@@ -37,7 +37,7 @@ static double metric_of(const store_trial *trial, const char *name)
             return trial->metrics[i];
         }
     }
-    return NAN;
+    return (double)NAN;
 }
 
 static size_t count_words(const char *text)

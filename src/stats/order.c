@@ -63,7 +63,7 @@ double stats_relative_width(double *values, size_t count)
 {
     size_t k = count >= STATS_PAIRS_MIN ? median_rank(count) : 0;
     if (k == 0) {
-        return INFINITY;
+        return (double)INFINITY;
     }
     double median = stats_median(values, count);
     return 0.5 * (values[count - k] - values[k - 1]) / median;

@@ -63,8 +63,9 @@ static const char *const statement_text[STATEMENT_COUNT] = {
     [GET_ARTIFACT] = "SELECT data FROM artifact WHERE name = ?1",
     [ADD_TRIAL] = "INSERT INTO trial VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
     [ADD_METRIC] = "INSERT INTO metric VALUES(?1, ?2, ?3, ?4)",
-    [EACH_TRIAL] = "SELECT id, generation, outcome, candidate, code_hash, detail, command, wall_s, "
-                   "shared FROM trial ORDER BY id",
+    [EACH_TRIAL] =
+        ("SELECT id, generation, outcome, candidate, code_hash, detail, command, wall_s, "
+         "shared FROM trial ORDER BY id"),
     [EACH_METRIC] = "SELECT name, value FROM metric WHERE trial = ?1 ORDER BY position",
 };
 

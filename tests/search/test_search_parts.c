@@ -148,7 +148,8 @@ static void test_nsga3_keeps_the_better_fronts(void **state)
         size_t objectives = 2 + (size_t)rng_below(&r, 3);
         make_crowd(&c, 56, objectives, round % 2 ? 4 : 1000, &r);
         double weights[4] = {1, 2, 1, 1};
-        ranking_setup setup = {objectives, weights, 32, 56};
+        ranking_setup setup = {
+            .objective_count = objectives, .weights = weights, .survivors = 32, .candidates = 56};
         void *ranking_state;
         evocc_error error;
         assert_status(ranking_nsga3.create(&ranking_state, &setup, &error), EVOCC_OK, &error);

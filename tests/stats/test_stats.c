@@ -59,7 +59,7 @@ static void log_ratios_refuse_what_is_no_time(void **state)
     assert_near(ratios[0], log(2), 1e-15);
     assert_near(ratios[1], 0, 0);
     assert_near(ratios[2], -log(2), 1e-15);
-    const double bad[] = {0, -1, NAN, INFINITY};
+    const double bad[] = {0, -1, (double)NAN, (double)INFINITY};
     for (size_t i = 0; i < 4; i++) {
         tuned[1] = bad[i];
         assert_int_equal(stats_log_ratios(ratios, baseline, tuned, 3, &error),
@@ -131,7 +131,7 @@ static void comparison_refuses(void **state)
     assert_int_equal(stats_compare(&c, sample, 5, &(stats_options){0}, &error),
                      EVOCC_INVALID_ARGUMENT);
     assert_non_null(strstr(error.message, "5 pairs are too few"));
-    const double odd[] = {0, 0, 0, NAN, 0, 0};
+    const double odd[] = {0, 0, 0, (double)NAN, 0, 0};
     assert_int_equal(stats_compare(&c, odd, 6, &(stats_options){0}, &error),
                      EVOCC_INVALID_ARGUMENT);
     assert_non_null(strstr(error.message, "pair 4"));
