@@ -69,12 +69,16 @@ typedef struct compiler {
     const char *name; /* "ptxas" */
     space_stage stage;
 
-    /* Version, targets, newest PTX; cached under the identity in the user's cache folder. */
+    /* Version, targets, newest PTX; cached under the identity in the user's cache folder (not for
+       scripts: what they call may change). `l` may be NULL here and in make_space: a launcher is
+       then started if the cache does not know the answer. Nothing may be in flight. */
     evocc_status (*identify)(compiler_identity *out, launcher *l, const char *path,
                              evocc_error *error);
 
     /* The built-in space less what this compiler rejects, probed for `arch`; cached like identify.
-       Controls whose option is among the user's own `base` words are left out. Not finished. */
+       Left out, too: controls that are off by themselves (off_because), and those whose option is
+       among the user's own `base` words, in whatever form. Controls that change numerics stay in:
+       the caller decides. Not finished. */
     evocc_status (*make_space)(evocc_space **out, launcher *l, const compiler_identity *identity,
                                const char *arch, char *const *base, size_t base_count,
                                evocc_error *error);

@@ -85,6 +85,18 @@ static int32_t tried_value(const space_control *control, int32_t which)
 /* ---- Batches ------------------------------------------------------------------------------------
  */
 
+/* Worth a question: meant for this release and target, and not listed only for the curious. */
+static bool is_candidate(const prober *p, const space_control *control)
+{
+    const char *version = p->identity->version[0] != '\0' ? p->identity->version : NULL;
+    return control->off_because == NULL && space_control_admits(control, version, p->arch);
+}
+
+static int32_t questions(const prober *p, const space_control *control)
+{
+    return is_candidate(p, control) ? tried_count(control) : 0;
+}
+
 /* The batches of the first round, in one array; *count of them. The first is empty: the kernel has
    to compile by itself before an option can be blamed. */
 static batch *first_round(prober *p, size_t *count)
@@ -93,7 +105,7 @@ static batch *first_round(prober *p, size_t *count)
     int32_t most = 0;
     size_t total = 0;
     for (size_t i = 0; i < controls; i++) {
-        int32_t tried = tried_count(space_get(p->space, i));
+        int32_t tried = questions(p, space_get(p->space, i));
         most = tried > most ? tried : most;
         total += (size_t)tried;
     }
@@ -109,7 +121,7 @@ static batch *first_round(prober *p, size_t *count)
         b->probes = p->probes + p->probe_count;
         for (size_t i = 0; i < controls; i++) {
             const space_control *control = space_get(p->space, i);
-            if (which < tried_count(control)) {
+            if (which < questions(p, control)) {
                 b->probes[b->count++] = (probe){i, tried_value(control, which)};
             }
         }
@@ -345,12 +357,9 @@ static bool is_in_base(const filter *f, const space_control *control)
 static bool keep(const space_control *control, void *context)
 {
     const filter *f = context;
-    const compiler_identity *identity = f->prober->identity;
     size_t index = space_find(f->prober->space, control->full_name);
-    bool unknown_version = identity->version[0] == '\0';
-    return !f->prober->rejected[index] && !is_in_base(f, control) && control->off_because == NULL &&
-           space_control_admits(control, unknown_version ? NULL : identity->version,
-                                f->prober->arch);
+    return is_candidate(f->prober, control) && !f->prober->rejected[index] &&
+           !is_in_base(f, control);
 }
 
 static evocc_status check_arch(const compiler_identity *identity, const char *arch,
