@@ -1,6 +1,6 @@
 /*
  * Space files: a space that can be finished samples allowed candidates, whose text reads back as
- * the same genes.
+ * the same genes; any genes have one canonical form; what repair returns is allowed.
  */
 #include "fuzz.h"
 
@@ -24,6 +24,21 @@ static void check_candidate(const evocc_space *space, const int32_t *genes)
     mem_free(back);
 }
 
+static void check_any_genes(const evocc_space *space, int32_t *genes, rng *random)
+{
+    size_t n = space_count(space);
+    for (size_t i = 0; i < n; i++) {
+        genes[i] = (int32_t)rng_below(random, (uint64_t)space_get(space, i)->size + 3) - 2;
+    }
+    space_canonicalise(space, genes);
+    hash128 hash = space_hash(space, genes);
+    space_canonicalise(space, genes);
+    FUZZ_REQUIRE(hash128_equal(hash, space_hash(space, genes)));
+    if (space_repair(space, random, genes)) {
+        check_candidate(space, genes);
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     evocc_error error;
@@ -41,6 +56,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         for (int i = 0; i < 4; i++) {
             if (space_sample(space, &random, genes, &error) == EVOCC_OK)
                 check_candidate(space, genes);
+            check_any_genes(space, genes, &random);
         }
         mem_free(genes);
     }
