@@ -6,7 +6,7 @@
  * Conventions
  *   Functions that can fail return an evocc_status and take an optional evocc_error last; NULL is
  *   allowed there. A failed call leaves its objects as they were. `T **out` belongs to the caller,
- *   who releases it with the matching _free; a returned `const T *` is borrowed. _free accepts NULL.
+ *   who releases it with the matching _free; a returned `const T *` is borrowed. _free takes NULL.
  *   Objects may be used from one thread at a time; different objects are independent.
  */
 #ifndef EVOCC_EVOCC_H
@@ -42,12 +42,12 @@ typedef enum evocc_status {
     EVOCC_OK = 0,
     EVOCC_INVALID_ARGUMENT = -1, /* the caller asked for something that cannot be */
     EVOCC_NO_MEMORY = -2,
-    EVOCC_IO = -3,          /* a system call failed; os_errno says how */
-    EVOCC_PARSE = -4,       /* a text is not what it should be; message has line and column */
-    EVOCC_NOT_FOUND = -5,   /* no such file, program, entry, control */
-    EVOCC_MISMATCH = -6,    /* an ACF or a study belongs to something else; message names the field */
-    EVOCC_BUSY = -7,        /* locked by another process */
-    EVOCC_DAMAGED = -8,     /* a file's contents contradict themselves */
+    EVOCC_IO = -3,        /* a system call failed; os_errno says how */
+    EVOCC_PARSE = -4,     /* a text is not what it should be; message has line and column */
+    EVOCC_NOT_FOUND = -5, /* no such file, program, entry, control */
+    EVOCC_MISMATCH = -6,  /* an ACF or a study belongs to something else; message names the field */
+    EVOCC_BUSY = -7,      /* locked by another process */
+    EVOCC_DAMAGED = -8,   /* a file's contents contradict themselves */
     EVOCC_UNSUPPORTED = -9, /* understood, but not possible here */
     EVOCC_PROCESS = -10,    /* a program could not be started or failed */
     EVOCC_TIMEOUT = -11,
@@ -91,7 +91,8 @@ typedef enum evocc_outcome {
 
 /* "compile_failed" and back. The name is NULL for no outcome; parsing fails with EVOCC_PARSE. */
 EVOCC_API const char *evocc_outcome_name(evocc_outcome outcome);
-EVOCC_API evocc_status evocc_outcome_parse(evocc_outcome *out, const char *name, evocc_error *error);
+EVOCC_API evocc_status evocc_outcome_parse(evocc_outcome *out, const char *name,
+                                           evocc_error *error);
 
 /* ---- Spaces ---------------------------------------------------------------------------------- */
 
