@@ -24,8 +24,7 @@ struct space_lua {
     int count; /* expressions: registry[count], after the two entries that Lua has there */
 };
 
-/* ---- Grammar ------------------------------------------------------------------------------------
- */
+/* ---- Grammar --------------------------------------------------------------------------------- */
 
 typedef enum token_kind {
     TOKEN_END,
@@ -275,8 +274,7 @@ evocc_status expression_scan(expression_names *out, const char *text, expression
     return EVOCC_OK;
 }
 
-/* ---- Lua
- * ------------------------------------------------------------------------------------------- */
+/* ---- Lua ------------------------------------------------------------------------------------- */
 
 /* lua_Alloc. Lua relies on shrinking never failing. */
 static void *allocate(void *context, void *block, size_t old_size, size_t new_size)

@@ -173,8 +173,7 @@ evocc_status space_add_forbidden(evocc_space *space, const space_term *terms, si
     return rule_append(space, &rule, error);
 }
 
-/* ---- Constraints ------------------------------------------------------------------------------
- */
+/* ---- Constraints ----------------------------------------------------------------------------- */
 
 static bool is_identifier(char c)
 {
@@ -323,8 +322,7 @@ evocc_status rule_copy_constraint(evocc_space *space, const space_rule *rule,
     return add_expression(space, rule->text, &names, controls, error);
 }
 
-/* ---- Checking ---------------------------------------------------------------------------------
- */
+/* ---- Checking -------------------------------------------------------------------------------- */
 
 static void rule_text(strbuf *out, const evocc_space *space, const space_rule *rule,
                       const int32_t *genes)

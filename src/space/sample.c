@@ -37,8 +37,7 @@ void sample_table_free(struct space_table *table)
     }
 }
 
-/* ---- One control
- * ---------------------------------------------------------------------------------- */
+/* ---- One control ----------------------------------------------------------------------------- */
 
 static void draw(const evocc_space *space, rng *r, int32_t *genes, int32_t i)
 {
@@ -80,8 +79,7 @@ static evocc_status check_position(const space_rule **broken, const evocc_space 
     return EVOCC_OK;
 }
 
-/* ---- Rejection
- * ------------------------------------------------------------------------------------- */
+/* ---- Rejection ------------------------------------------------------------------------------- */
 
 static evocc_status sample_by_rejection(const evocc_space *space, rng *r, const space_knot *knot,
                                         int32_t *genes)
@@ -98,8 +96,7 @@ static evocc_status sample_by_rejection(const evocc_space *space, rng *r, const 
     return status;
 }
 
-/* ---- Table
- * ----------------------------------------------------------------------------------------- */
+/* ---- Table ----------------------------------------------------------------------------------- */
 
 typedef struct listing {
     struct space_table *table;
@@ -231,8 +228,7 @@ static evocc_status sample_by_table(rng *r, const space_knot *knot, int32_t *gen
     return EVOCC_OK;
 }
 
-/* ---- Search in random order
- * --------------------------------------------------------------------------- */
+/* ---- Search in random order ------------------------------------------------------------------ */
 
 static int32_t greatest_common_divisor(int32_t a, int32_t b)
 {
@@ -384,8 +380,7 @@ static evocc_status sample_by_descent(const evocc_space *space, rng *r, const sp
     return status;
 }
 
-/* ---- The whole
- * ---------------------------------------------------------------------------------------- */
+/* ---- The whole ------------------------------------------------------------------------------- */
 
 evocc_status sample_knot(const evocc_space *space, rng *r, space_knot *knot, int32_t *genes)
 {

@@ -185,8 +185,7 @@ evocc_status space_finish(evocc_space *space, evocc_error *error)
     return structure_build(space, error);
 }
 
-/* ---- Looking up -------------------------------------------------------------------------------
- */
+/* ---- Looking up ------------------------------------------------------------------------------ */
 
 size_t space_count(const evocc_space *space)
 {
@@ -215,8 +214,7 @@ double space_cardinality(const evocc_space *space)
     return product;
 }
 
-/* ---- Digest -------------------------------------------------------------------------------------
- */
+/* ---- Digest ---------------------------------------------------------------------------------- */
 
 static void digest_match(strbuf *text, const evocc_space *space, const space_match *match)
 {
@@ -235,9 +233,9 @@ static void digest_control(strbuf *text, const evocc_space *space, const space_c
     if (c->parent != SPACE_ABSENT) {
         strbuf_printf(text, " parent %s", space->controls[c->parent].full_name);
     }
-    /* Numbers are determined by both ends and the size. */
-    for (int32_t i = 0; i < c->size;
-         i = c->kind == SPACE_CHOICE || i == c->size - 1 ? i + 1 : c->size - 1) {
+    /* Numbers are determined by both ends and how many there are. */
+    int32_t step = c->kind == SPACE_CHOICE || c->size == 1 ? 1 : c->size - 1;
+    for (int32_t i = 0; i < c->size; i += step) {
         strbuf_putc(text, ' ');
         space_value_text(text, c, i);
     }

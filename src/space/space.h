@@ -60,8 +60,7 @@ typedef struct space_control {
     const char *group; /* controls moved together at times; NULL: none */
     const char *since, *until; /* first and last compiler version that has it ("12.8"); NULL: any */
     const char *arch;          /* targets that have it: ">= sm_100", "== sm_90a"; NULL: any */
-    const char
-        *off_because; /* listed, but searched only when asked for by name, and why; NULL: on */
+    const char *off_because;   /* listed, but searched only when asked for; why. NULL: on */
 } space_control;
 
 /* A control and some of its values; the word "absent" stands for SPACE_ABSENT, which is the default
@@ -76,7 +75,7 @@ typedef struct space_term {
 
 evocc_status space_new(evocc_space **out, evocc_error *error);
 /* Copies the control with all its texts. Duplicate names, empty domains and more than 2^31-2 values
-   are refused. A parent must have been added before, with the same values. */
+   are refused. A parent must have been added before, with the same values and default. */
 evocc_status space_add(evocc_space *space, const space_control *control, evocc_error *error);
 /* `control` is dormant unless the term holds; several calls for one control must all hold. Both
    controls have been added before. A condition that leads back to its own control is refused. */
@@ -101,6 +100,7 @@ evocc_status space_add_constraint(evocc_space *space, const char *expression, ev
 evocc_status space_add_all(evocc_space *space, const evocc_space *from,
                            bool (*keep)(const space_control *control, void *context), void *context,
                            evocc_error *error);
+/* After a failure it may be called again. */
 evocc_status space_finish(evocc_space *space, evocc_error *error);
 void space_free(evocc_space *space);
 
@@ -108,8 +108,7 @@ void space_free(evocc_space *space);
 evocc_status space_parse(evocc_space **out, const char *text, size_t length, const char *name,
                          evocc_error *error);
 
-/* ---- Reading ----------------------------------------------------------------------------------
- */
+/* ---- Reading --------------------------------------------------------------------------------- */
 
 size_t space_count(const evocc_space *space);
 const space_control *space_get(const evocc_space *space, size_t index);
@@ -129,8 +128,7 @@ double space_value_number(const space_control *control, int32_t index);
 /* Whether since, until and arch admit this compiler and target. NULL: not known, which admits. */
 bool space_control_admits(const space_control *control, const char *version, const char *arch);
 
-/* ---- Candidates: arrays of space_count() genes --------------------------------------------------
- */
+/* ---- Candidates: arrays of space_count() genes ----------------------------------------------- */
 
 /* Default values, dormant controls, exceptions equal to their wide form and genes outside their
    domain become SPACE_ABSENT. Two candidates with the same effect have the same canonical genes. */
@@ -170,8 +168,7 @@ evocc_status space_candidate_parse(int32_t *genes, const evocc_space *space, con
  */
 void space_digest(char out[HASH_SHA256_TEXT], const evocc_space *space);
 
-/* ---- Built-in spaces (spaces/NAME.yaml, compiled in) -------------------------------------------
- */
+/* ---- Built-in spaces (spaces/NAME.yaml, compiled in) ----------------------------------------- */
 
 typedef struct space_builtin {
     const char *name; /* "ptxas" */

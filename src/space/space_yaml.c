@@ -34,8 +34,7 @@ static evocc_status expect(reader *r, const yaml_node *node, yaml_kind kind, con
                               : yaml_error(r->document, node, r->error, "expected %s", what);
 }
 
-/* ---- Small values
- * ----------------------------------------------------------------------------------- */
+/* ---- Small values ---------------------------------------------------------------------------- */
 
 static evocc_status read_word(int *out, reader *r, const yaml_node *node, const char *const *words)
 {
@@ -104,8 +103,7 @@ static evocc_status read_words(const char ***out, size_t *count, reader *r, cons
     return EVOCC_OK;
 }
 
-/* ---- Domains
- * ----------------------------------------------------------------------------------------- */
+/* ---- Domains --------------------------------------------------------------------------------- */
 
 static evocc_status read_integers(space_control *c, reader *r, const yaml_node *range,
                                   const yaml_node *step)
@@ -214,8 +212,7 @@ static evocc_status read_domain(space_control *c, const char ***words, reader *r
                                   : read_integers(c, r, range, step);
 }
 
-/* ---- Controls
- * ----------------------------------------------------------------------------------------- */
+/* ---- Controls -------------------------------------------------------------------------------- */
 
 static evocc_status read_default(space_control *c, reader *r, const yaml_node *body)
 {
@@ -321,8 +318,7 @@ static evocc_status read_control(reader *r, const yaml_node *key, const yaml_nod
     return status;
 }
 
-/* ---- Rules
- * ---------------------------------------------------------------------------------------------- */
+/* ---- Rules ----------------------------------------------------------------------------------- */
 
 /* `key: values` of a condition or combination; *words is the array behind term->values. */
 static evocc_status read_term(space_term *term, const char ***words, reader *r,
@@ -454,8 +450,7 @@ static evocc_status read_list(reader *r, const yaml_node *root, const char *key,
     return status;
 }
 
-/* ---- The file
- * --------------------------------------------------------------------------------------------- */
+/* ---- The file -------------------------------------------------------------------------------- */
 
 static evocc_status read_head(reader *r, const yaml_node *root)
 {

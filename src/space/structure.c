@@ -8,8 +8,7 @@
 
 #include "util/error.h"
 
-/* ---- Conditions by control ----------------------------------------------------------------------
- */
+/* ---- Conditions by control ------------------------------------------------------------------- */
 
 static bool build_nodes(evocc_space *space)
 {
@@ -59,8 +58,7 @@ static int32_t dependency(const evocc_space *space, int32_t control, int32_t k)
     return k < node->match_count ? space->matches[node->first_match + k].control : SPACE_ABSENT;
 }
 
-/* ---- Order
- * --------------------------------------------------------------------------------------- */
+/* ---- Order ----------------------------------------------------------------------------------- */
 
 /* Appends `control` and all it depends on that is not placed yet, dependencies first; ends because
    space_add_condition lets no cycle in. `stack` holds pairs (control, its next dependency). */
@@ -96,8 +94,7 @@ static void build_order(evocc_space *space)
     }
 }
 
-/* ---- Knots
- * --------------------------------------------------------------------------------------- */
+/* ---- Knots ----------------------------------------------------------------------------------- */
 
 static int32_t leader(int32_t *leaders, int32_t i)
 {
@@ -291,6 +288,7 @@ static bool build_rules(evocc_space *space)
 
 evocc_status structure_build(evocc_space *space, evocc_error *error)
 {
+    space->knot_count = space->loose_count = 0;
     if (!build_nodes(space)) {
         return error_no_memory(error);
     }

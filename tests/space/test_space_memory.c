@@ -110,6 +110,11 @@ static evocc_status retry_control(void *context, evocc_error *error)
     return space_add(context, &c, error);
 }
 
+static evocc_status retry_finish(void *context, evocc_error *error)
+{
+    return space_finish(context, error);
+}
+
 static void test_retry(void **state)
 {
     (void)state;
@@ -122,9 +127,12 @@ static void test_retry(void **state)
     fail_each(retry_forbidden, space, 1);
     fail_each(retry_constraint, space, 5);
     fail_each(retry_control, space, 1);
-    assert_int_equal(space_finish(space, NULL), EVOCC_OK);
+    fail_each(retry_finish, space, 0);
     assert_int_equal(space_count(space), 3);
     int32_t genes[3];
+    rng r;
+    rng_seed(&r, 5);
+    assert_int_equal(space_sample(space, &r, genes, NULL), EVOCC_OK);
     evocc_error error;
     genes_of(genes, space, "word=y");
     assert_int_equal(space_check(space, genes, &error), EVOCC_REFUSED);
