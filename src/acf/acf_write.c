@@ -98,15 +98,8 @@ static void put_found(strbuf *out, const acf_object *object)
     }
 }
 
-/* Works on a copy made by acf_object_new, so that any acf, also one that a caller put together on
-   its stack, is checked, sorted and given its digest. */
-evocc_status acf_write(strbuf *out, const acf *file, evocc_error *error)
+static void put_file(strbuf *out, const acf_object *object)
 {
-    acf_object *object = NULL;
-    evocc_status status = acf_object_new(&object, file, error);
-    if (status != EVOCC_OK) {
-        return status;
-    }
     strbuf_puts(out, ACF_MAGIC " 1\n");
     put_target(out, &object->file.target);
     strbuf_puts(out, "controls:\n");
@@ -117,6 +110,28 @@ evocc_status acf_write(strbuf *out, const acf *file, evocc_error *error)
     }
     put_found(out, object);
     strbuf_printf(out, "digest: \"%s\"\n", object->file.digest);
+}
+
+/* Works on a copy made by acf_object_new, so that any acf, also one that a caller put together on
+   its stack, is checked, sorted and given its digest. */
+evocc_status acf_write(strbuf *out, const acf *file, evocc_error *error)
+{
+    acf_object *object = NULL;
+    strbuf text = {0};
+    evocc_status status = acf_object_new(&object, file, error);
+    if (status != EVOCC_OK) {
+        return status;
+    }
+    put_file(&text, object);
+    if (text.length > ACF_SIZE_LIMIT) {
+        status = error_set(error, EVOCC_INVALID_ARGUMENT,
+                           "a controls file of %zu bytes could not be read again: at most %zu",
+                           text.length, ACF_SIZE_LIMIT);
+    } else {
+        strbuf_append(out, strbuf_text(&text), text.length);
+        status = text.failed || out->failed ? error_no_memory(error) : EVOCC_OK;
+    }
+    strbuf_dispose(&text);
     acf_free(&object->file);
-    return out->failed ? error_no_memory(error) : EVOCC_OK;
+    return status;
 }

@@ -38,8 +38,9 @@ typedef struct wrapper_plan {
 
 /* Checks that the file is for this very compilation and that its controls exist, and carries out
    those of PTX. What keeps the file from being applied is the error; EVOCC_MISMATCH and the like
-   are no failure of the build. Reads no PTX when compiler, version, arch or options differ. `out` is
-   to be disposed of in any case; its invocation is filled as far as the command was understood. */
+   are no failure of the build. Reads no PTX when compiler, version, arch or options differ. `out`
+   is to be disposed of in any case; its invocation is filled as far as the command was understood.
+ */
 evocc_status wrapper_plan_make(wrapper_plan *out, const compiler *which, const char *real,
                                const wrapper_words *words, const acf *file, evocc_error *error);
 void wrapper_plan_dispose(wrapper_plan *plan);

@@ -50,12 +50,19 @@ static void memory_file_close(const memory_file *file)
 
 /* ---- The command ----------------------------------------------------------------------------- */
 
+/* What follows the '=' of an option, or the word itself. */
+static const char *value_of(const char *word)
+{
+    const char *equals = word[0] == '-' ? strchr(word, '=') : NULL;
+    return equals == NULL ? word : equals + 1;
+}
+
 /* The user's words with the two paths replaced, then the words for the controls. */
 static evocc_status make_command(compiler_command *out, const wrapper_plan *plan, const char *real,
                                  const wrapper_words *words, const char *input, const char *output,
                                  evocc_error *error)
 {
-    const char *given = plan->invocation.output; /* points into one of the words */
+    const char *given = plan->invocation.output; /* one of the words, or the end of one */
     strbuf joined = {0};
     bool replaced = false;
     compiler_command_add(out, real);
@@ -63,7 +70,7 @@ static evocc_status make_command(compiler_command *out, const wrapper_plan *plan
         const char *word = words->rest[i];
         if (i == plan->invocation.input_index) {
             word = input;
-        } else if (given != NULL && given >= word && given <= word + strlen(word)) {
+        } else if (given != NULL && given == value_of(word)) {
             strbuf_append(&joined, word, (size_t)(given - word));
             strbuf_puts(&joined, output);
             word = strbuf_text(&joined);

@@ -249,6 +249,31 @@ static void refuses_bad_findings(void **state)
     refuses(&from, "100000 base options");
 }
 
+/* What could not be read again is not written. */
+static void refuses_giants(void **state)
+{
+    (void)state;
+    enum { COUNT = 130, LENGTH = 8400 };
+    static char names[COUNT][LENGTH + 1];
+    static acf_control controls[COUNT];
+    for (int i = 0; i < COUNT; i++) {
+        memset(names[i], 'k', LENGTH);
+        char head[32];
+        int length = snprintf(head, sizeof head, "ptx/order@k%d", i);
+        memcpy(names[i], head, (size_t)length);
+        controls[i] = (acf_control){.full_name = names[i], .value = "late"};
+    }
+    acf from = example();
+    from.controls = controls;
+    from.control_count = COUNT;
+    strbuf out = {0};
+    evocc_error error = {0};
+    assert_int_equal(acf_write(&out, &from, &error), EVOCC_INVALID_ARGUMENT);
+    assert_non_null(strstr(error.message, "could not be read again"));
+    assert_int_equal(out.length, 0);
+    strbuf_dispose(&out);
+}
+
 /* Every allocation fails in turn: an error, nothing lost, nothing half-made. */
 static void survives_lack_of_memory(void **state)
 {
@@ -297,8 +322,8 @@ int main(void)
         cmocka_unit_test(reads_what_it_wrote),       cmocka_unit_test(odd_texts_survive),
         cmocka_unit_test(long_kernel_names_survive), cmocka_unit_test(all_kernels_have_a_name),
         cmocka_unit_test(refuses_bad_targets),       cmocka_unit_test(refuses_bad_controls),
-        cmocka_unit_test(refuses_bad_findings),      cmocka_unit_test(survives_lack_of_memory),
-        cmocka_unit_test(tells_ours_from_others),
+        cmocka_unit_test(refuses_bad_findings),      cmocka_unit_test(refuses_giants),
+        cmocka_unit_test(survives_lack_of_memory),   cmocka_unit_test(tells_ours_from_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
