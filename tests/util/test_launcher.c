@@ -496,6 +496,16 @@ static void kill_of_the_helper(void **state)
     mem_free(folder);
 }
 
+/* Nor does a terminal's end (SIGHUP to its session) reach the helper. */
+static void the_helper_has_its_own_session(void **state)
+{
+    (void)state;
+    launcher *l = new_launcher();
+    pid_t helper = helper_of(getpid());
+    assert_int_equal(getsid(helper), helper);
+    launcher_free(l);
+}
+
 /* Ctrl-C on the terminal reaches every process of the foreground group: the helper is not in it. */
 static void control_c_leaves_the_helper_alone(void **state)
 {
@@ -642,6 +652,7 @@ int main(void)
         cmocka_unit_test(kill_of_an_owner_with_heirs),
         cmocka_unit_test(term_of_the_helper),
         cmocka_unit_test(kill_of_the_helper),
+        cmocka_unit_test(the_helper_has_its_own_session),
         cmocka_unit_test(control_c_leaves_the_helper_alone),
         cmocka_unit_test(without_a_temporary_folder),
         cmocka_unit_test(without_a_helper),
