@@ -36,8 +36,7 @@ const compiler *compiler_by_name(const char *name)
     return NULL;
 }
 
-/* ---- Finding the real one ----------------------------------------------------------------------
- */
+/* ---- Finding the real one ---------------------------------------------------------------- */
 
 /* "EVOCC_REAL_PTXAS" */
 static void variable_name(strbuf *out, const char *name)
@@ -168,8 +167,7 @@ evocc_status compiler_find(char **out, const char *name, const char *given, evoc
     return status;
 }
 
-/* ---- Small types -------------------------------------------------------------------------------
- */
+/* ---- Small types ------------------------------------------------------------------------- */
 
 void compiler_identity_dispose(compiler_identity *identity)
 {

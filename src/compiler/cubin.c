@@ -81,8 +81,7 @@ static bool is_about_tools(const char *name, uint32_t type)
            type == SHT_SYMTAB_SHNDX;
 }
 
-/* ---- Reading ------------------------------------------------------------------------------------
- */
+/* ---- Reading ----------------------------------------------------------------------------- */
 
 static evocc_status damaged(evocc_error *error, const char *what)
 {
@@ -190,8 +189,7 @@ static evocc_status open_cubin(cubin *c, const void *data, size_t length, evocc_
     return status != EVOCC_OK ? status : read_symbols(c, error);
 }
 
-/* ---- Hashing ------------------------------------------------------------------------------------
- */
+/* ---- Hashing ----------------------------------------------------------------------------- */
 
 static void add_number(hash_sha256_state *hash, uint64_t value)
 {
@@ -403,8 +401,7 @@ static evocc_status hash_code(char out[HASH_SHA256_TEXT], cubin *c, evocc_error 
     return EVOCC_OK;
 }
 
-/* ---- The entry ----------------------------------------------------------------------------------
- */
+/* ---- The entry --------------------------------------------------------------------------- */
 
 static evocc_status measure_code(double *out, const cubin *c, const char *entry, evocc_error *error)
 {

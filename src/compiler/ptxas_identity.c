@@ -29,8 +29,7 @@ static const char cache_kind[] = "ptxas-identity";
 static const double deadline_s = 60.0;
 enum { VERSION, HELP, LIST_VERSION, TOO_NEW, RUN_COUNT };
 
-/* ---- Reading the answers ------------------------------------------------------------------------
- */
+/* ---- Reading the answers ----------------------------------------------------------------- */
 
 static char *span(const char *text, const char *allowed)
 {
@@ -124,8 +123,7 @@ static int newest_of_message(const char *errors)
     return found != NULL ? read_ptx_version(found + sizeof words - 1) : 0;
 }
 
-/* ---- Asking -------------------------------------------------------------------------------------
- */
+/* ---- Asking ------------------------------------------------------------------------------ */
 
 static evocc_status write_too_new(char **out, const launcher *l, evocc_error *error)
 {
@@ -221,8 +219,7 @@ static evocc_status ask(compiler_identity *out, launcher *l, evocc_error *error)
     return status;
 }
 
-/* ---- Cache --------------------------------------------------------------------------------------
- */
+/* ---- Cache ------------------------------------------------------------------------------- */
 
 static bool is_machine_code(const char *path)
 {

@@ -93,8 +93,7 @@ static const ptxas_option options[] = {
 };
 enum { OPTION_COUNT = sizeof options / sizeof *options };
 
-/* ---- One word -----------------------------------------------------------------------------------
- */
+/* ---- One word ---------------------------------------------------------------------------- */
 
 static bool is_name(const char *name, const char *text, size_t length)
 {
@@ -191,8 +190,7 @@ static bool is_value(const ptxas_option *option, const char *value)
     return false;
 }
 
-/* ---- A command line -----------------------------------------------------------------------------
- */
+/* ---- A command line ---------------------------------------------------------------------- */
 
 typedef struct reader {
     compiler_invocation *out;

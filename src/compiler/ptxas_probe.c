@@ -47,8 +47,7 @@ typedef struct prober {
     char *input;
 } prober;
 
-/* ---- Options of controls ------------------------------------------------------------------------
- */
+/* ---- Options of controls ----------------------------------------------------------------- */
 
 void ptxas_render_value(compiler_command *command, const space_control *control, int32_t index)
 {
@@ -82,8 +81,7 @@ static int32_t tried_value(const space_control *control, int32_t which)
     return listed || which == 0 ? which : control->size - 1;
 }
 
-/* ---- Batches ------------------------------------------------------------------------------------
- */
+/* ---- Batches ----------------------------------------------------------------------------- */
 
 /* Worth a question: meant for this release and target, and not listed only for the curious. */
 static bool is_candidate(const prober *p, const space_control *control)
@@ -244,8 +242,7 @@ static evocc_status ask(prober *p, evocc_error *error)
     return status;
 }
 
-/* ---- Cache --------------------------------------------------------------------------------------
- */
+/* ---- Cache ------------------------------------------------------------------------------- */
 
 static uint64_t space_text_hash(void)
 {
@@ -331,8 +328,7 @@ static evocc_status find_rejected(prober *p, launcher *l, evocc_error *error)
     return status;
 }
 
-/* ---- The space ----------------------------------------------------------------------------------
- */
+/* ---- The space --------------------------------------------------------------------------- */
 
 typedef struct filter {
     const prober *prober;

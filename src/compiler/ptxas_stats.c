@@ -120,8 +120,7 @@ static bool take_field(double *out, slice field, const char *words)
     return true;
 }
 
-/* ---- Entries ------------------------------------------------------------------------------------
- */
+/* ---- Entries ----------------------------------------------------------------------------- */
 
 static size_t find_or_add(reader *r, slice name, bool is_function)
 {

@@ -22,8 +22,7 @@ static void EVOCC_PRINTF(3, 4)
     va_end(arguments);
 }
 
-/* ---- What a compiler says -----------------------------------------------------------------------
- */
+/* ---- What a compiler says ---------------------------------------------------------------- */
 
 static bool contains(const char *line, size_t length, const char *word)
 {
@@ -67,8 +66,7 @@ static bool said(const process_result *r, const char *words)
     return strstr(text_of(r->errors), words) != NULL || strstr(text_of(r->output), words) != NULL;
 }
 
-/* ---- Faults of the machine ----------------------------------------------------------------------
- */
+/* ---- Faults of the machine --------------------------------------------------------------- */
 
 static bool is_full(const char *folder)
 {

@@ -57,8 +57,7 @@ static static_evaluator *self_of(evaluator *e)
     return (static_evaluator *)e;
 }
 
-/* ---- What a compilation is told -----------------------------------------------------------------
- */
+/* ---- What a compilation is told ---------------------------------------------------------- */
 
 /* The PTX settings of a candidate; their texts live in `texts`. (size_t)-1: out of memory. */
 static size_t ptx_settings(static_evaluator *self, arena *texts, const int32_t *genes)
@@ -152,8 +151,7 @@ static hash128 compilation_key(const strbuf *text, const compiler_command *comma
     return key;
 }
 
-/* ---- Submit -------------------------------------------------------------------------------------
- */
+/* ---- Submit ------------------------------------------------------------------------------ */
 
 static slot *free_slot(static_evaluator *self)
 {
@@ -281,8 +279,7 @@ static evocc_status submit(evaluator *e, uint64_t id, const int32_t *genes, evoc
     return status;
 }
 
-/* ---- Metrics ------------------------------------------------------------------------------------
- */
+/* ---- Metrics ----------------------------------------------------------------------------- */
 
 static evocc_status measure(static_evaluator *self, slot *s, finding *f, const process_result *r,
                             evocc_error *error)
@@ -301,8 +298,7 @@ static evocc_status measure(static_evaluator *self, slot *s, finding *f, const p
     return EVOCC_OK;
 }
 
-/* ---- Wait ---------------------------------------------------------------------------------------
- */
+/* ---- Wait -------------------------------------------------------------------------------- */
 
 /* The machine code; a missing or damaged file becomes an outcome, or the machine's fault. */
 static evocc_status read_code(static_evaluator *self, slot *s, finding *f, compile_outcome *outcome,
@@ -326,8 +322,8 @@ static evocc_status read_code(static_evaluator *self, slot *s, finding *f, compi
         return EVOCC_OK;
     }
     if (status != EVOCC_OK) {
-        return compile_outcome_of_damage(outcome, why.message, self->o.ptxas->path, s->folder,
-                                         error);
+        const char *what = file_exists(s->output) ? why.message : "it wrote no machine code";
+        return compile_outcome_of_damage(outcome, what, self->o.ptxas->path, s->folder, error);
     }
     f->metrics[EVALUATE_CODE_BYTES] = info.code_bytes;
     memcpy(f->code_hash, info.hash, sizeof f->code_hash);
@@ -428,8 +424,7 @@ static evocc_status wait_for(evaluator *e, double timeout_s, int wake_fd, evalua
     return status;
 }
 
-/* ---- One more time, for the code itself ---------------------------------------------------------
- */
+/* ---- One more time, for the code itself -------------------------------------------------- */
 
 static evocc_status compile_again(static_evaluator *self, slot *s, const int32_t *genes,
                                   process_result *r, evocc_error *error)
@@ -473,8 +468,7 @@ evocc_status evaluate_static_cubin(char **out, size_t *length, evaluator *e, con
     return status;
 }
 
-/* ---- Life ---------------------------------------------------------------------------------------
- */
+/* ---- Life -------------------------------------------------------------------------------- */
 
 static void free_evaluator(evaluator *e)
 {

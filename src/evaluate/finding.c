@@ -47,7 +47,7 @@ void finding_take_stats(finding *f, const compiler_stats *stats, const char *ent
     }
 }
 
-/* ---- Memo */
+/* ---- Memo --------------------------------------------------------------------------------- */
 
 const finding *memo_find(const memo *m, hash128 key)
 {

@@ -136,8 +136,7 @@ static void test_out_of_memory(void **state)
     mem_free(data);
 }
 
-/* ---- With the ptxas of this machine -------------------------------------------------------------
- */
+/* ---- With the ptxas of this machine ------------------------------------------------------ */
 
 typedef struct bench {
     char *ptxas, *folder;

@@ -176,8 +176,7 @@ static void test_probe_errors(void **state)
     compiler_identity_dispose(&c);
 }
 
-/* ---- The cache --------------------------------------------------------------------------------
- */
+/* ---- The cache --------------------------------------------------------------------------- */
 
 static void expect_cached(const char *key, const char *expected)
 {
@@ -263,8 +262,7 @@ static void test_cache_without_a_place(void **state)
     mem_free(home);
 }
 
-/* ---- With the ptxas of this machine -------------------------------------------------------------
- */
+/* ---- With the ptxas of this machine ------------------------------------------------------ */
 
 static void test_real(void **state)
 {

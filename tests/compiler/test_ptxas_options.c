@@ -218,8 +218,7 @@ static void test_table(void **state)
     }
 }
 
-/* ---- With the ptxas of this machine -------------------------------------------------------------
- */
+/* ---- With the ptxas of this machine ------------------------------------------------------ */
 
 /* 1: compiled, 0: not. The hash of the code is "" when nothing was written. */
 static int compile(char hash[HASH_SHA256_TEXT], const char *folder, const char *const *argv,

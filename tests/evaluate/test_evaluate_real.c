@@ -154,7 +154,9 @@ static void test_baselines(void **state)
         assert_true(r.metrics[EVALUATE_COMPILE_TIME] > 0.0);
         check_baseline(&b, &r, genes);
         evocc_error error;
-        require(evaluate_canary(b.e, b.space, r.code_hash, &error), &error);
+        if (i == 0) {
+            require(evaluate_canary(b.e, b.space, r.code_hash, &error), &error);
+        }
         evaluate_result_dispose(&r);
         mem_free(genes);
         close_bench(&b);

@@ -270,8 +270,7 @@ static void test_command(void **state)
     mem_free(path);
 }
 
-/* ---- Whose fault ------------------------------------------------------------------------------
- */
+/* ---- Whose fault ------------------------------------------------------------------------- */
 
 static void test_bad_candidates(void **state)
 {
@@ -290,7 +289,7 @@ static void test_bad_candidates(void **state)
         {"no-memory", EVOCC_OUTCOME_OUT_OF_MEMORY, "Memory allocation failure"},
         {"cut-short", EVOCC_OUTCOME_COMPILER_CRASHED, "damaged"},
         {"text", EVOCC_OUTCOME_COMPILER_CRASHED, "no cubin"},
-        {"writes-nothing", EVOCC_OUTCOME_COMPILER_CRASHED, "reported success, but"},
+        {"writes-nothing", EVOCC_OUTCOME_COMPILER_CRASHED, "it wrote no machine code"},
         {"garbage", EVOCC_OUTCOME_OK, ""},
         {"floods", EVOCC_OUTCOME_OK, ""},
     };
@@ -408,8 +407,7 @@ static void test_disk_full(void **state)
     mem_free(disk);
 }
 
-/* ---- Nothing twice ----------------------------------------------------------------------------
- */
+/* ---- Nothing twice ----------------------------------------------------------------------- */
 
 static void test_memo(void **state)
 {
