@@ -11,20 +11,28 @@
 
 typedef struct launcher launcher;
 
-/* Starts the helper (program_helper). */
+/* Starts the helper (program_helper), in a session of its own: Ctrl-C on the terminal does not
+   reach it or its children, so that the study decides what becomes of them. EVOCC_IO: no temporary
+   folder (the message names TMPDIR); EVOCC_NOT_FOUND, EVOCC_PROCESS, EVOCC_MISMATCH: no helper, one
+   that does not run, one of another version. */
 evocc_status launcher_new(launcher **out, evocc_error *error);
 
 /* The temporary folder; borrowed, lives as long as the launcher. */
 const char *launcher_folder(const launcher *l);
 
-/* As process_set_start and process_set_wait; requests are copied. The helper's death is
-   EVOCC_PROCESS. */
+/* As process_set_start and process_set_wait; requests are copied. No environment, no folder and a
+   relative argv[0] mean those of this process when the launcher was made. What a full machine
+   cannot start comes back from launcher_wait as EVOCC_PROCESS about *id. The helper's own death is
+   EVOCC_PROCESS as well, from every call until launcher_free; launcher_count is then 0. */
 evocc_status launcher_submit(launcher *l, uint64_t id, const process_request *request,
                              evocc_error *error);
 evocc_status launcher_wait(launcher *l, double timeout_s, int wake_fd, uint64_t *id,
                            process_result *result, evocc_error *error);
 size_t launcher_count(const launcher *l); /* submitted and not yet returned */
 evocc_status launcher_cancel(launcher *l, evocc_error *error);
+
+/* Kills what runs, with what left its group; waits until it, the folder and the helper are gone. In
+   a process forked from the one that made the launcher it only releases memory. */
 void launcher_free(launcher *l);
 
 /* One request from start to end; only while nothing else is in flight. */

@@ -34,7 +34,7 @@ void wire_put_u64(strbuf *b, uint64_t value)
     strbuf_append(b, &value, sizeof value);
 }
 
-static void put_double(strbuf *b, double value)
+void wire_put_double(strbuf *b, double value)
 {
     strbuf_append(b, &value, sizeof value);
 }
@@ -46,7 +46,7 @@ void wire_put_text(strbuf *b, const char *bytes, size_t length)
     strbuf_putc(b, '\0');
 }
 
-static void put_string(strbuf *b, const char *text)
+void wire_put_string(strbuf *b, const char *text)
 {
     wire_put_text(b, text, strlen(text));
 }
@@ -59,7 +59,7 @@ static void put_list(strbuf *b, const char *const *list)
     }
     wire_put_u32(b, count);
     for (uint32_t i = 0; i < count; i++) {
-        put_string(b, list[i]);
+        wire_put_string(b, list[i]);
     }
 }
 
@@ -71,8 +71,8 @@ void wire_put_request(strbuf *b, const process_request *request)
                    (request->folder != NULL ? HAS_FOLDER : 0U) |
                    (request->input != NULL ? HAS_INPUT : 0U);
     wire_put_u32(b, has);
-    put_double(b, request->deadline_s);
-    put_double(b, request->grace_s);
+    wire_put_double(b, request->deadline_s);
+    wire_put_double(b, request->grace_s);
     wire_put_u64(b, request->output_limit);
     wire_put_u64(b, request->memory_limit);
     put_list(b, request->argv);
@@ -80,7 +80,7 @@ void wire_put_request(strbuf *b, const process_request *request)
         put_list(b, request->environment);
     }
     if (request->folder != NULL) {
-        put_string(b, request->folder);
+        wire_put_string(b, request->folder);
     }
     if (request->input != NULL) {
         wire_put_text(b, request->input, request->input_length);
@@ -95,8 +95,8 @@ void wire_put_result(strbuf *b, const process_result *result)
     wire_put_u32(b, (uint32_t)result->os_errno);
     wire_put_u32(b, result->output_truncated);
     wire_put_u32(b, result->errors_truncated);
-    put_double(b, result->wall_s);
-    put_double(b, result->cpu_s);
+    wire_put_double(b, result->wall_s);
+    wire_put_double(b, result->cpu_s);
     wire_put_u64(b, result->peak_bytes);
     wire_put_text(b, result->output, result->output_length);
     wire_put_text(b, result->errors, result->errors_length);
@@ -106,7 +106,7 @@ void wire_put_error(strbuf *b, const evocc_error *error)
 {
     wire_put_u32(b, (uint32_t)error->status);
     wire_put_u32(b, (uint32_t)error->os_errno);
-    put_string(b, error->message);
+    wire_put_string(b, error->message);
 }
 
 /* ---- Reading --------------------------------------------------------------------------------- */
@@ -120,7 +120,9 @@ size_t wire_frame(wire_kind *kind, wire_reader *body, const char *bytes, size_t 
     }
     memcpy(&body_length, bytes, sizeof body_length);
     memcpy(&number, bytes + sizeof body_length, sizeof number);
-    if (body_length > WIRE_BODY_LIMIT || number < WIRE_HELLO || number > WIRE_FAILED) {
+    bool known = (number >= WIRE_HELLO && number <= WIRE_FAILED) ||
+                 (number >= WIRE_OTHER && number <= WIRE_OTHER_LAST);
+    if (body_length > WIRE_BODY_LIMIT || !known) {
         return SIZE_MAX;
     }
     if (length - WIRE_HEADER < body_length) {
@@ -156,7 +158,7 @@ uint64_t wire_get_u64(wire_reader *r)
     return value;
 }
 
-static double get_double(wire_reader *r)
+double wire_get_double(wire_reader *r)
 {
     double value;
     get(r, &value, sizeof value);
@@ -177,7 +179,7 @@ const char *wire_get_text(wire_reader *r, size_t *length)
     return text;
 }
 
-static const char *get_string(wire_reader *r)
+const char *wire_get_string(wire_reader *r)
 {
     size_t length;
     return wire_get_text(r, &length);
@@ -187,7 +189,7 @@ void wire_get_error(wire_reader *r, evocc_error *error)
 {
     evocc_status status = (evocc_status)(int32_t)wire_get_u32(r);
     int os_errno = (int)wire_get_u32(r);
-    error_set(error, status, "%s", get_string(r));
+    error_set(error, status, "%s", wire_get_string(r));
     if (error != NULL) {
         error->os_errno = os_errno;
     }
@@ -202,7 +204,7 @@ static void get_list(wire_reader *r, const char ***lists, size_t *count, size_t 
             r->failed = true;
             return;
         }
-        (*lists)[(*count)++] = i < length ? get_string(r) : NULL;
+        (*lists)[(*count)++] = i < length ? wire_get_string(r) : NULL;
     }
 }
 
@@ -213,8 +215,8 @@ bool wire_get_request(wire_reader *r, process_request *request, const char ***li
     *lists = NULL;
     uint32_t has = wire_get_u32(r);
     *request = (process_request){0};
-    request->deadline_s = get_double(r);
-    request->grace_s = get_double(r);
+    request->deadline_s = wire_get_double(r);
+    request->grace_s = wire_get_double(r);
     request->output_limit = (size_t)wire_get_u64(r);
     request->memory_limit = wire_get_u64(r);
     get_list(r, lists, &count, &capacity);
@@ -223,7 +225,7 @@ bool wire_get_request(wire_reader *r, process_request *request, const char ***li
         get_list(r, lists, &count, &capacity);
     }
     if ((has & HAS_FOLDER) != 0) {
-        request->folder = get_string(r);
+        request->folder = wire_get_string(r);
     }
     if ((has & HAS_INPUT) != 0) {
         request->input = wire_get_text(r, &request->input_length);
@@ -247,8 +249,8 @@ bool wire_get_result(wire_reader *r, process_result *result)
     result->os_errno = (int)wire_get_u32(r);
     result->output_truncated = wire_get_u32(r) != 0;
     result->errors_truncated = wire_get_u32(r) != 0;
-    result->wall_s = get_double(r);
-    result->cpu_s = get_double(r);
+    result->wall_s = wire_get_double(r);
+    result->cpu_s = wire_get_double(r);
     result->peak_bytes = wire_get_u64(r);
     const char *output = wire_get_text(r, &result->output_length);
     const char *errors = wire_get_text(r, &result->errors_length);

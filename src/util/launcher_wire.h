@@ -20,7 +20,10 @@ typedef enum wire_kind {
     WIRE_START,     /* id, request */
     WIRE_CANCEL,    /* nothing */
     WIRE_RESULT,    /* id, result */
-    WIRE_FAILED     /* id, status, os_errno, message: the request could not be carried out */
+    WIRE_FAILED,    /* id, status, os_errno, message: the request could not be carried out */
+    /* For other conversations with the helper, which use the same frames for kinds of their own. */
+    WIRE_OTHER = 64,
+    WIRE_OTHER_LAST = 127
 } wire_kind;
 
 /* ---- Writing: frames are appended to a strbuf, whose sticky failure is checked at the end
@@ -30,6 +33,8 @@ size_t wire_begin(strbuf *b, wire_kind kind); /* returns what wire_end wants */
 void wire_end(strbuf *b, size_t begun);       /* a body above the limit makes b->failed */
 void wire_put_u32(strbuf *b, uint32_t value);
 void wire_put_u64(strbuf *b, uint64_t value);
+void wire_put_double(strbuf *b, double value);
+void wire_put_string(strbuf *b, const char *text); /* up to its NUL */
 void wire_put_text(strbuf *b, const char *bytes, size_t length);
 void wire_put_request(strbuf *b, const process_request *request);
 void wire_put_result(strbuf *b, const process_result *result);
@@ -48,6 +53,8 @@ typedef struct wire_reader {
 size_t wire_frame(wire_kind *kind, wire_reader *body, const char *bytes, size_t length);
 uint32_t wire_get_u32(wire_reader *r);
 uint64_t wire_get_u64(wire_reader *r);
+double wire_get_double(wire_reader *r);
+const char *wire_get_string(wire_reader *r);               /* as wire_get_text */
 const char *wire_get_text(wire_reader *r, size_t *length); /* borrowed, NUL-terminated */
 void wire_get_error(wire_reader *r, evocc_error *error);
 
