@@ -17,7 +17,7 @@ typedef struct tune_values {
     bool whole_module, allow_numerics, json, quiet;
     cli_list minimize, maximize;
     size_t pool_size, cull_size, generations, seed, workers;
-    double mutate_rate;
+    double mutate_rate, deadline_s;
 } tune_values;
 
 #define OFFSET(field) offsetof(tune_values, field)
@@ -50,6 +50,8 @@ static const cli_option options[] = {
     {"seed", 0, "N", CLI_SIZE, OFFSET(seed),
      "of the random generator; the same seed asks the same trials; default 0"},
     {"workers", 0, "N", CLI_COUNT, OFFSET(workers), "compilations at a time; default: one a core"},
+    {"deadline", 0, "SECONDS", CLI_NUMBER, OFFSET(deadline_s),
+     "for one compilation; default: ten times the baseline's, at least 60"},
     {"ptxas", 0, "PATH", CLI_TEXT, OFFSET(ptxas),
      "the ptxas to use; default: EVOCC_REAL_PTXAS, else CUDA_HOME/bin, else PATH"},
     {"allow-numerics", 0, NULL, CLI_FLAG, OFFSET(allow_numerics),
@@ -158,6 +160,9 @@ static int check_values(const tune_values *v, const cli_operands *operands)
     if (v->mutate_rate < 0 || v->mutate_rate > 1) {
         return usage("--mutate-rate is a share: above 0, up to 1");
     }
+    if (v->deadline_s < 0) {
+        return usage("--deadline is a number of seconds above 0");
+    }
     return CLI_DONE;
 }
 
@@ -180,6 +185,7 @@ static evocc_status open_study(study **out, const tune_values *v, const cli_oper
         .mutate_rate = v->mutate_rate,
         .seed = v->seed,
         .workers = v->workers,
+        .deadline_s = v->deadline_s,
         .study_path = v->study,
         .ptxas = v->ptxas,
         .allow_numerics = v->allow_numerics,

@@ -56,6 +56,7 @@ struct evaluator {
     const evaluator_class *class;
     size_t workers; /* submit accepts this many before wait must be called */
     size_t in_flight;
+    double deadline_s; /* wall seconds for one candidate; may be set while nothing is in flight */
 };
 
 typedef struct evaluate_static_options {

@@ -180,7 +180,7 @@ static process_request make_request(const static_evaluator *self, const slot *s,
 {
     return (process_request){.argv = (const char *const *)command->argv,
                              .folder = s->folder,
-                             .deadline_s = self->o.deadline_s,
+                             .deadline_s = self->base.deadline_s,
                              .memory_limit = self->o.memory_limit_bytes};
 }
 
@@ -338,8 +338,8 @@ static evocc_status examine(static_evaluator *self, slot *s, finding *f, const p
     finding_init(f);
     f->key = s->key;
     f->wall_s = r->wall_s;
-    evocc_status status =
-        compile_outcome_of(&outcome, r, self->o.ptxas->path, s->folder, self->o.deadline_s, error);
+    evocc_status status = compile_outcome_of(&outcome, r, self->o.ptxas->path, s->folder,
+                                             self->base.deadline_s, error);
     if (status == EVOCC_OK && outcome.outcome == EVOCC_OUTCOME_OK) {
         status = read_code(self, s, f, &outcome, error);
     }
@@ -523,7 +523,7 @@ evocc_status evaluate_static_new(evaluator **out, const evaluate_static_options 
         return error_no_memory(error);
     }
     self->o = *options;
-    self->o.deadline_s = options->deadline_s > 0.0 ? options->deadline_s : default_deadline_s;
+    self->base.deadline_s = options->deadline_s > 0.0 ? options->deadline_s : default_deadline_s;
     if (self->o.memory_limit_bytes == 0) {
         self->o.memory_limit_bytes = memory_of_machine();
     }

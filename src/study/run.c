@@ -309,8 +309,8 @@ static evocc_status search_to_end(run *r, evocc_error *error)
     }
 }
 
-/* The baseline comes alone: nothing is worth compiling when it fails. Its deadline is long, the
-   others' follows from its time. */
+/* The baseline comes alone: nothing is worth compiling when it fails, and the deadline of the
+   others follows from its time. */
 static evocc_status run_baseline(run *r, evocc_error *error)
 {
     bool submitted;
@@ -325,6 +325,7 @@ typedef struct baseline_record {
     evocc_outcome outcome;
     char detail[EVOCC_ERROR_SIZE / 2];
     char code_hash[HASH_SHA256_TEXT];
+    double wall_s;
 } baseline_record;
 
 static evocc_status read_baseline(const store_trial *trial, void *context, evocc_error *error)
@@ -334,6 +335,7 @@ static evocc_status read_baseline(const store_trial *trial, void *context, evocc
     if (trial->id == 0) {
         record->outcome = trial->outcome;
         snprintf(record->detail, sizeof record->detail, "%s", trial->detail);
+        record->wall_s = trial->wall_s;
         snprintf(record->code_hash, sizeof record->code_hash, "%s", trial->code_hash);
     }
     return EVOCC_DONE; /* ids rise: the first is all that is wanted */
@@ -358,6 +360,9 @@ static evocc_status check_baseline(study *s, evocc_error *error)
                              "%s %s does not report %s, so it cannot be an objective",
                              s->compiler.path, s->compiler.version, s->objectives.items[i].metric);
         }
+    }
+    if (s->deadline_s <= 0) {
+        s->evaluator->deadline_s = fmax(60, 10 * baseline.wall_s);
     }
     /* A study that went on from here had its canary. */
     return s->known_trials > 1 ? EVOCC_OK

@@ -95,23 +95,10 @@ static evocc_status choose_kernel(study *s, evocc_error *error)
 /* ---- Compiler and space
  * --------------------------------------------------------------------------- */
 
-static bool has_word(const char *words, const char *word)
-{
-    size_t length = strlen(word);
-    for (const char *at = words; (at = strstr(at, word)) != NULL; at += length) {
-        bool begins = at == words || at[-1] == ' ';
-        bool ends = at[length] == '\0' || at[length] == ' ';
-        if (begins && ends) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static evocc_status check_compiler(const study *s, evocc_error *error)
 {
     const compiler_identity *c = &s->compiler;
-    if (*c->archs != '\0' && !has_word(c->archs, s->arch)) {
+    if (!compiler_accepts_arch(c, s->arch)) {
         return error_set(error, EVOCC_INVALID_ARGUMENT,
                          "%s (%s) does not know the architecture '%s'; it knows: %s", c->path,
                          c->version, s->arch, c->archs);

@@ -21,7 +21,7 @@ typedef struct study_options {
     double mutate_rate;                       /* 0: its default */
     uint64_t seed;
     size_t workers;         /* compilations at a time; 0: one per core */
-    double deadline_s;      /* of one compilation; 0: that of evaluate.h */
+    double deadline_s;      /* of one compilation; 0: ten times the baseline's, at least a minute */
     const char *study_path; /* NULL: <input name>.db in the current folder */
     const char *ptxas;      /* NULL: found as compiler_find does */
     bool allow_numerics;    /* also search controls that may change rounding */
