@@ -31,6 +31,6 @@ evocc_generate(evocc.fish fish/vendor_completions.d --completions fish)
 get_property(generated GLOBAL PROPERTY EVOCC_GENERATED)
 add_custom_target(evocc_generated ALL DEPENDS ${generated})
 
-install(FILES README.md CHANGELOG.md LICENSE docs/architecture.md docs/acf.md docs/benchmarks.md
-    DESTINATION ${CMAKE_INSTALL_DOCDIR})
-install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR})
+# As in the tree, so that the links between the documents hold.
+install(FILES README.md CHANGELOG.md CONTRIBUTING.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY docs examples DESTINATION ${CMAKE_INSTALL_DOCDIR})
