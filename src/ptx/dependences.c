@@ -52,6 +52,9 @@ struct ptx_graph {
 
 static bool writes_operand(const ptx_effect *effect, uint32_t index, const ptx_operand *operand)
 {
+    if (effect->destination == PTX_UPDATES_ALL) {
+        return operand->shape != PTX_SHAPE_ADDRESS;
+    }
     if (effect->destination == PTX_WRITES_NOTHING || index != 0) {
         return false;
     }
@@ -78,7 +81,7 @@ void ptx_visit_registers(const ptx_module *module, const ptx_statement *statemen
             if (leaf->kind != PTX_LEAF_REGISTER) {
                 continue;
             }
-            if (!write || guarded || leaf->component || effect->destination == PTX_UPDATES_FIRST) {
+            if (!write || guarded || leaf->component || effect->destination != PTX_WRITES_FIRST) {
                 visit(context, leaf->id, false);
             }
             if (write) {

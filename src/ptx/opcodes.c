@@ -279,7 +279,7 @@ static void order_all(ptx_effect *effect)
 static bool is_strong(const char *opcode)
 {
     return has_any(opcode, (const char *const[]){".volatile", ".relaxed", ".acquire", ".release",
-                                                 ".mmio", ".acq_rel", ".sc", NULL});
+                                                 ".mmio", ".acq_rel", ".sc", ".cv", ".wt", NULL});
 }
 
 static void describe_memory(ptx_effect *effect, const char *opcode, uint8_t kind)
@@ -395,7 +395,7 @@ ptx_effect ptx_effect_lookup(const char *opcode)
     const opcode_row *row = find_row(opcode);
     if (row == NULL) {
         return (ptx_effect){
-            .barrier = true, .destination = PTX_UPDATES_FIRST, .reason = "unknown opcode"};
+            .barrier = true, .destination = PTX_UPDATES_ALL, .reason = "unknown opcode"};
     }
     ptx_effect effect = {.destination = row->destination, .reason = row->reason};
     describe(&effect, opcode, row->family);

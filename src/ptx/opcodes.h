@@ -40,6 +40,7 @@ typedef enum ptx_destination {
     PTX_WRITES_NOTHING,
     PTX_WRITES_FIRST,
     PTX_UPDATES_FIRST, /* reads and writes it; also where it is not certain that it writes */
+    PTX_UPDATES_ALL    /* of opcodes that are not known */
 } ptx_destination;
 
 typedef struct ptx_effect {

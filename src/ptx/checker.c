@@ -1,0 +1,374 @@
+#include "ptx/checker.h"
+
+#include "ptx/run.h"
+#include "util/error.h"
+#include "util/map.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int by_worlds(const void *left, const void *right)
+{
+    const ptx_deed *a = left, *b = right;
+    return memcmp(a->worlds.in, b->worlds.in, sizeof a->worlds.in);
+}
+
+static evocc_status different(const ptx_run *r, uint32_t b, uint32_t statement, const char *what,
+                              evocc_error *error)
+{
+    const ptx_module *m = r->module;
+    ptx_span name = r->function->name, span = m->statements[statement].span;
+    int line, column;
+    ptx_locate(&line, &column, m->text, span.begin);
+    int length = ptx_span_length(span) > 80 ? 80 : (int)ptx_span_length(span);
+    return error_set(error, EVOCC_MISMATCH, "%s: block %.*s.b%u: %s: line %d: %.*s", m->name,
+                     (int)ptx_span_length(name), ptx_at(m, name), b, what, line, length,
+                     ptx_at(m, span));
+}
+
+/* Both sets of deeds, sorted; the first that only one side has. */
+static evocc_status compare_deeds(ptx_run *a, ptx_run *b, uint32_t block, evocc_error *error)
+{
+    if (a->deed_count > 1) {
+        qsort(a->deeds, a->deed_count, sizeof *a->deeds, by_worlds);
+    }
+    if (b->deed_count > 1) {
+        qsort(b->deeds, b->deed_count, sizeof *b->deeds, by_worlds);
+    }
+    uint32_t lost = PTX_NONE, added = PTX_NONE;
+    for (size_t i = 0, j = 0; i < a->deed_count || j < b->deed_count;) {
+        int order = i == a->deed_count   ? 1
+                    : j == b->deed_count ? -1
+                                         : by_worlds(&a->deeds[i], &b->deeds[j]);
+        if (order < 0) {
+            lost = a->deeds[i].statement < lost ? a->deeds[i].statement : lost;
+        } else if (order > 0) {
+            added = b->deeds[j].statement < added ? b->deeds[j].statement : added;
+        }
+        i += order <= 0;
+        j += order >= 0;
+    }
+    if (lost != PTX_NONE) {
+        return different(a, block, lost, "the rewritten block lacks or changes an effect", error);
+    }
+    return added == PTX_NONE
+               ? EVOCC_OK
+               : different(b, block, added, "the original block lacks an effect", error);
+}
+
+/* Registers of the same name and scope in the other module; PTX_NONE: only here. */
+typedef struct twin_map {
+    uint32_t *in_original;  /* of each register of the rewritten function */
+    uint32_t *in_rewritten; /* of each register of the original */
+} twin_map;
+
+static evocc_status compare_resources(const ptx_run *a, const ptx_run *b, uint32_t block,
+                                      evocc_error *error)
+{
+    for (int i = 0; i < PTX_RESOURCE_COUNT; i++) {
+        if (!ptx_worlds_equal(&a->resources[i], &b->resources[i])) {
+            return different(a, block, a->module->blocks[a->function->first_block + block].first,
+                             "effects in another order", error);
+        }
+    }
+    return EVOCC_OK;
+}
+
+/* Register i of the rewritten function, after a block that one side writes it in. Later reads that
+   see its expression (find_facts, run_pure) need no value from here. */
+static evocc_status compare_register(ptx_run *a, ptx_run *b, uint32_t i, uint32_t twin,
+                                     uint32_t block, evocc_error *error)
+{
+    const ptx_register_facts *f = &b->facts[i];
+    uint32_t id = b->function->first_register + i;
+    bool local = b->scope_numbers[b->module->registers[id].scope] == PTX_SCOPE_IN_BLOCK;
+    if (local || !f->read_above || (f->expandable && !f->read_loose)) {
+        return EVOCC_OK;
+    }
+    ptx_worlds here = ptx_run_value(b, id), there = {.word = false};
+    if (twin != PTX_NONE) {
+        there = ptx_run_value(a, a->function->first_register + twin);
+        if (ptx_worlds_equal(&here, &there)) {
+            return EVOCC_OK;
+        }
+    }
+    uint32_t at = f->definitions > 0 && f->block == block
+                      ? f->definition
+                      : b->module->blocks[b->function->first_block + block].first;
+    return different(b, block, at, "a later block finds another value in a register", error);
+}
+
+/* Registers that either block writes and the rewritten module may read further on. */
+static evocc_status compare_registers(ptx_run *a, ptx_run *b, const twin_map *twins, uint32_t block,
+                                      evocc_error *error)
+{
+    evocc_status status = EVOCC_OK;
+    for (size_t i = 0; i < b->written_count && status == EVOCC_OK; i++) {
+        uint32_t r = b->written[i];
+        status = compare_register(a, b, r, twins->in_original[r], block, error);
+    }
+    for (size_t i = 0; i < a->written_count && status == EVOCC_OK; i++) {
+        uint32_t r = twins->in_rewritten[a->written[i]];
+        if (r != PTX_NONE) {
+            status = compare_register(a, b, r, a->written[i], block, error);
+        }
+    }
+    return status;
+}
+
+static evocc_status compare_jumps(const ptx_run *a, const ptx_run *b, evocc_error *error)
+{
+    const ptx_cfg *x = a->cfg, *y = b->cfg;
+    for (uint32_t i = 0; i < x->count; i++) {
+        uint32_t count = x->successor_start[i + 1] - x->successor_start[i];
+        bool same = count == y->successor_start[i + 1] - y->successor_start[i];
+        for (uint32_t s = 0; s < count && same; s++) {
+            same =
+                x->successor[x->successor_start[i] + s] == y->successor[y->successor_start[i] + s];
+        }
+        if (!same) {
+            const ptx_block *block = &a->module->blocks[a->function->first_block + i];
+            return different(a, i, block->first + block->count - 1, "it leads elsewhere", error);
+        }
+    }
+    return EVOCC_OK;
+}
+
+/* ---- Functions ----------------------------------------------------------------------------------
+ */
+
+static evocc_status find_twins(twin_map *twins, const ptx_run *a, const ptx_run *b,
+                               evocc_error *error)
+{
+    map names = {0};
+    arena texts = {0};
+    evocc_status status = EVOCC_OK;
+    for (int side = 0; side < 2 && status == EVOCC_OK; side++) {
+        const ptx_run *r = side == 0 ? a : b;
+        for (uint32_t i = 0; i < r->function->register_count && status == EVOCC_OK; i++) {
+            const ptx_register *reg = &r->module->registers[r->function->first_register + i];
+            strbuf key = {0};
+            strbuf_printf(&key, "%llu ", (unsigned long long)r->scope_numbers[reg->scope]);
+            strbuf_append(&key, ptx_at(r->module, reg->name), ptx_span_length(reg->name));
+            char *copy = key.failed ? NULL : arena_strndup(&texts, key.data, key.length);
+            if (copy == NULL || (side == 0 && !map_put(&names, copy, key.length, i))) {
+                status = error_no_memory(error);
+            } else if (side == 0) {
+                twins->in_rewritten[i] = PTX_NONE;
+            } else {
+                size_t found = map_get(&names, copy, key.length);
+                twins->in_original[i] = found == MAP_NONE ? PTX_NONE : (uint32_t)found;
+                if (found != MAP_NONE) {
+                    twins->in_rewritten[found] = i;
+                }
+            }
+            strbuf_dispose(&key);
+        }
+    }
+    map_dispose(&names);
+    arena_dispose(&texts);
+    return status;
+}
+
+/* Dominators come before what they dominate, so expressions are there when they are read; what no
+   path reaches comes last. */
+static uint32_t block_in_order(const ptx_cfg *cfg, uint32_t i, const uint32_t *unreachable)
+{
+    return i < cfg->order_count ? cfg->order[i] : unreachable[i - cfg->order_count];
+}
+
+static evocc_status compare_blocks(ptx_run *a, ptx_run *b, const twin_map *twins,
+                                   const uint32_t *unreachable, evocc_error *error)
+{
+    evocc_status status = compare_jumps(a, b, error);
+    /* Twice: which registers are expandable must be known everywhere before anything is compared.
+     */
+    for (int round = 0; round < 2; round++) {
+        for (uint32_t i = 0; i < a->cfg->count && status == EVOCC_OK; i++) {
+            uint32_t block = block_in_order(a->cfg, i, unreachable);
+            ptx_run_block(a, block);
+            ptx_run_block(b, block);
+            if (a->failed || b->failed) {
+                return error_no_memory(error);
+            }
+            if (round == 0) {
+                continue;
+            }
+            status = compare_deeds(a, b, block, error);
+            if (status == EVOCC_OK) {
+                status = compare_resources(a, b, block, error);
+            }
+            if (status == EVOCC_OK) {
+                status = compare_registers(a, b, twins, block, error);
+            }
+        }
+        ptx_run_forget(a);
+        ptx_run_forget(b);
+    }
+    return status;
+}
+
+static evocc_status check_function(const ptx_module *original, const ptx_function *f,
+                                   const ptx_module *rewritten, const ptx_function *g,
+                                   evocc_error *error)
+{
+    if (f->block_count != g->block_count) {
+        return error_set(error, EVOCC_MISMATCH, "%s: %.*s: %u blocks, but %u in the rewritten text",
+                         original->name, (int)ptx_span_length(f->name), ptx_at(original, f->name),
+                         f->block_count, g->block_count);
+    }
+    ptx_run a, b = {0};
+    twin_map twins = {mem_alloc(g->register_count, sizeof(uint32_t)),
+                      mem_alloc(f->register_count, sizeof(uint32_t))};
+    uint32_t *unreachable = mem_alloc(f->block_count, sizeof *unreachable);
+    evocc_status status = ptx_run_init(&a, original, f, error);
+    if (status == EVOCC_OK) {
+        bool allocated =
+            twins.in_original != NULL && twins.in_rewritten != NULL && unreachable != NULL;
+        status = allocated ? ptx_run_init(&b, rewritten, g, error) : error_no_memory(error);
+    }
+    if (status == EVOCC_OK) {
+        status = find_twins(&twins, &a, &b, error);
+    }
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < f->block_count && status == EVOCC_OK; i++) {
+        if (a.cfg->number[i] == PTX_NONE) {
+            unreachable[count++] = i;
+        }
+    }
+    if (status == EVOCC_OK) {
+        status = compare_blocks(&a, &b, &twins, unreachable, error);
+    }
+    ptx_run_dispose(&a);
+    ptx_run_dispose(&b);
+    mem_free(twins.in_original);
+    mem_free(twins.in_rewritten);
+    mem_free(unreachable);
+    return status;
+}
+
+/* ---- Outside of the code
+ * ------------------------------------------------------------------------- */
+
+/* Walks the tokens of a module that the checker compares literally: all but function bodies and
+   what the header lets differ; of bodies the declarations other than .reg. */
+typedef struct outline {
+    const ptx_module *module;
+    ptx_lexer lexer;
+    size_t function;
+} outline;
+
+static bool is_header_directive(const outline *o, ptx_token token)
+{
+    static const char *const words[] = {".maxnreg", ".maxntid", ".reqntid", ".minnctapersm"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (ptx_token_is(&o->lexer, token, words[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void skip_numbers(outline *o)
+{
+    for (;;) {
+        ptx_token next = ptx_lexer_peek(&o->lexer);
+        if (next.kind != PTX_TOKEN_NUMBER && !ptx_token_is(&o->lexer, next, ",")) {
+            return;
+        }
+        ptx_lexer_next(&o->lexer);
+    }
+}
+
+static ptx_token outline_next(outline *o)
+{
+    for (;;) {
+        uint32_t end;
+        ptx_token token = ptx_lexer_next(&o->lexer);
+        const ptx_module *m = o->module;
+        if (o->function < m->function_count &&
+            token.begin == m->functions[o->function].body.begin) {
+            o->lexer.position = m->functions[o->function++].body.end;
+            return token; /* its { stands for the body */
+        }
+        if (ptx_lexer_skip_debug(&o->lexer, token, &end)) {
+            continue;
+        }
+        if (token.begin == m->version_number.begin) {
+            continue;
+        }
+        if (is_header_directive(o, token)) {
+            skip_numbers(o);
+            continue;
+        }
+        return token;
+    }
+}
+
+static evocc_status compare_outlines(const ptx_module *a, const ptx_module *b, evocc_error *error)
+{
+    outline x = {.module = a}, y = {.module = b};
+    ptx_lexer_init(&x.lexer, a->text, a->length);
+    ptx_lexer_init(&y.lexer, b->text, b->length);
+    for (;;) {
+        ptx_token s = outline_next(&x), t = outline_next(&y);
+        size_t length = s.end - s.begin;
+        if (length != t.end - t.begin ||
+            memcmp(a->text + s.begin, b->text + t.begin, length) != 0) {
+            int line, column;
+            ptx_locate(&line, &column, b->text, t.begin);
+            return error_set(error, EVOCC_MISMATCH, "%s: line %d: %.*s instead of %.*s", b->name,
+                             line, (int)(t.end - t.begin), b->text + t.begin, (int)length,
+                             a->text + s.begin);
+        }
+        if (s.kind == PTX_TOKEN_END) {
+            return EVOCC_OK;
+        }
+    }
+}
+
+static bool is_variable(const ptx_module *m, const ptx_statement *s)
+{
+    return s->kind == PTX_DECLARATION && strncmp(ptx_at(m, s->span), ".reg", 4) != 0;
+}
+
+/* Variables within a body: the same texts in the same order. */
+static evocc_status compare_variables(const ptx_module *a, const ptx_module *b, evocc_error *error)
+{
+    size_t i = 0, j = 0;
+    for (;;) {
+        while (i < a->statement_count && !is_variable(a, &a->statements[i])) {
+            i++;
+        }
+        while (j < b->statement_count && !is_variable(b, &b->statements[j])) {
+            j++;
+        }
+        bool first = i < a->statement_count, second = j < b->statement_count;
+        if (!first && !second) {
+            return EVOCC_OK;
+        }
+        ptx_span x = first ? a->statements[i].span : (ptx_span){0, 0};
+        ptx_span y = second ? b->statements[j].span : (ptx_span){0, 0};
+        if (ptx_span_length(x) != ptx_span_length(y) ||
+            memcmp(ptx_at(a, x), ptx_at(b, y), ptx_span_length(x)) != 0) {
+            return error_set(error, EVOCC_MISMATCH, "%s: the declaration \"%.*s\" became \"%.*s\"",
+                             a->name, (int)ptx_span_length(x), ptx_at(a, x),
+                             (int)ptx_span_length(y), ptx_at(b, y));
+        }
+        i++;
+        j++;
+    }
+}
+
+evocc_status ptx_check(const ptx_module *original, const ptx_module *rewritten, evocc_error *error)
+{
+    evocc_status status = compare_outlines(original, rewritten, error);
+    if (status == EVOCC_OK) {
+        status = compare_variables(original, rewritten, error);
+    }
+    for (size_t i = 0; i < original->function_count && status == EVOCC_OK; i++) {
+        status = check_function(original, &original->functions[i], rewritten,
+                                &rewritten->functions[i], error);
+    }
+    return status;
+}

@@ -1,0 +1,74 @@
+/*
+ * run.h: for the checker: one function run block by block in the random worlds of worlds.h.
+ */
+#ifndef PTX_RUN_H
+#define PTX_RUN_H
+
+#include "ptx/cfg.h"
+#include "ptx/worlds.h"
+
+/* What is known of a register over a whole function. */
+typedef struct ptx_register_facts {
+    uint32_t definitions;
+    uint32_t definition;   /* statement of the last one */
+    uint32_t block;        /* of that one, within the function */
+    bool conditional;      /* some write was guarded or partial */
+    bool expandable;       /* stands for its expression wherever its definition dominates */
+    bool read_above;       /* some block reads it before writing it */
+    bool read_loose;       /* and is not below its only definition */
+    ptx_worlds expression; /* once its definition was run; an unknown unless expandable */
+} ptx_register_facts;
+
+/* A register within the block at hand. */
+typedef struct ptx_register_state {
+    uint32_t block; /* it was written in this block (number + 1), else stale */
+    ptx_worlds value;
+} ptx_register_state;
+
+/* An instruction that does more than compute: what it is, does and meets, as one number a world. */
+typedef struct ptx_deed {
+    ptx_worlds worlds;
+    uint32_t statement;
+} ptx_deed;
+
+/* One module while it is run. */
+typedef struct ptx_run {
+    const ptx_module *module;
+    const ptx_function *function;
+    ptx_cfg *cfg;
+    ptx_meaning *meanings;     /* of module->opcodes */
+    ptx_register_facts *facts; /* of the function's registers */
+    ptx_register_state *state;
+    ptx_worlds resources[PTX_RESOURCE_COUNT];
+    ptx_worlds unordered[PTX_RESOURCE_COUNT]; /* sum of asynchronous writes since the last other */
+    bool has_unordered[PTX_RESOURCE_COUNT];
+    ptx_deed *deeds;
+    size_t deed_count, deed_capacity;
+    uint32_t *written; /* registers that the block at hand wrote, function-local numbers */
+    size_t written_count, written_capacity;
+    uint64_t *scope_numbers; /* of each scope of the module, see number_scopes */
+    ptx_worlds *sources;     /* operands of the instruction at hand */
+    bool *constant;
+    size_t source_capacity, constant_capacity;
+    uint32_t block;
+    bool failed; /* out of memory */
+} ptx_run;
+
+/* A scope's name: 0 for the body; 1 for all that lie within one block, whose registers nothing
+   outlives; the others, which never move, are counted from 2. */
+enum { PTX_SCOPE_BODY = 0, PTX_SCOPE_IN_BLOCK = 1, PTX_SCOPE_FIRST = 2 };
+
+/* Fills in what does not depend on values. */
+evocc_status ptx_run_init(ptx_run *r, const ptx_module *m, const ptx_function *f,
+                          evocc_error *error);
+void ptx_run_dispose(ptx_run *r);
+
+/* Runs one block; blocks whose dominators come later see less. r->failed: out of memory. */
+void ptx_run_block(ptx_run *r, uint32_t block);
+/* Forgets what blocks wrote, but not which registers are expandable. */
+void ptx_run_forget(ptx_run *r);
+
+/* What register `id` holds after the block at hand. */
+ptx_worlds ptx_run_value(const ptx_run *r, uint32_t id);
+
+#endif
