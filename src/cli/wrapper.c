@@ -27,12 +27,13 @@ typedef struct call {
 static void say(const call *c, const char *format, ...) EVOCC_PRINTF(2, 3);
 static void say(const call *c, const char *format, ...)
 {
+    char message[2 * EVOCC_ERROR_SIZE];
     va_list arguments;
     va_start(arguments, format);
-    fprintf(stderr, "evocc %s: ", c->name);
-    vfprintf(stderr, format, arguments);
-    fputc('\n', stderr);
+    vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
+    /* One call, one write: lines of builds that run side by side stay whole. */
+    fprintf(stderr, "evocc %s: %s\n", c->name, message);
 }
 
 /* Becomes the compiler. Returns only when that fails. */
