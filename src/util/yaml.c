@@ -340,7 +340,7 @@ static evocc_status parse(reader *r, const char *text, size_t length)
     fy_diag_set_collect_errors(diagnostics, true);
     const struct fy_parse_cfg configuration = {
         .search_path = "",
-        .flags = FYPCF_DEFAULT_VERSION_1_2 | FYPCF_JSON_NONE | FYPCF_DISABLE_DEPTH_LIMIT,
+        .flags = FYPCF_DEFAULT_VERSION_1_2 | FYPCF_JSON_NONE,
         .diag = diagnostics,
     };
     r->parser = fy_parser_create(&configuration);
