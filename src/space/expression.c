@@ -21,7 +21,8 @@ enum { MEMORY_CAP_BYTES = 16 << 20, MAX_DEPTH = 64, WORDS = 1 };
 struct space_lua {
     lua_State *state; /* its stack holds one thing: at WORDS, the table of words by address */
     size_t used_bytes;
-    int count; /* expressions: registry[count], after the two entries that Lua has there */
+    bool capped; /* memory was refused because of the cap */
+    int count;   /* expressions: registry[count], after the two entries that Lua has there */
 };
 
 /* ---- Grammar --------------------------------------------------------------------------------- */
@@ -288,6 +289,7 @@ static void *allocate(void *context, void *block, size_t old_size, size_t new_si
     }
     bool grows = new_size > held;
     if (grows && new_size - held > MEMORY_CAP_BYTES - lua->used_bytes) {
+        lua->capped = true;
         return NULL;
     }
     void *moved = mem_realloc(block, new_size, 1);
@@ -296,6 +298,13 @@ static void *allocate(void *context, void *block, size_t old_size, size_t new_si
     }
     lua->used_bytes = lua->used_bytes - held + new_size;
     return moved == NULL ? block : moved;
+}
+
+static evocc_status no_memory(const struct space_lua *lua, evocc_error *error)
+{
+    return lua->capped ? error_set(error, EVOCC_NO_MEMORY, "constraints have at most %d MiB",
+                                   MEMORY_CAP_BYTES >> 20)
+                       : error_no_memory(error);
 }
 
 static int open_words(lua_State *state)
@@ -368,7 +377,7 @@ evocc_status space_lua_add_words(struct space_lua *lua, const space_control *con
     lua_pushlightuserdata(lua->state, address.plain);
     if (lua_pcall(lua->state, 2, 0, 0) != LUA_OK) {
         lua_settop(lua->state, WORDS);
-        return error_no_memory(error);
+        return no_memory(lua, error);
     }
     return EVOCC_OK;
 }
@@ -425,7 +434,7 @@ evocc_status space_lua_compile(int *handle, struct space_lua *lua, const char *t
     if (result == LUA_OK) {
         *handle = ++lua->count;
     } else if (result == LUA_ERRMEM || lua_type(lua->state, -1) != LUA_TSTRING) {
-        status = error_no_memory(error);
+        status = no_memory(lua, error);
     } else {
         status = error_set(error, EVOCC_PARSE, "%s", message_of(lua->state));
     }

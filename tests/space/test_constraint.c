@@ -262,6 +262,74 @@ static void test_limits(void **state)
     space_free(space);
 }
 
+static void test_ambiguous_names(void **state)
+{
+    (void)state;
+    evocc_space *space = unfinished();
+    evocc_error error;
+    space_control c = {.stage = SPACE_STAGE_PTX,
+                       .name = "x",
+                       .kind = SPACE_BOOL,
+                       .default_index = 0,
+                       .parent = SPACE_ABSENT};
+    assert_int_equal(space_add(space, &c, NULL), EVOCC_OK);
+    c.name = "on.off"; /* the identifier of on-off */
+    c.stage = SPACE_STAGE_DEFINE;
+    assert_int_equal(space_add(space, &c, NULL), EVOCC_OK);
+    assert_int_equal(space_add_constraint(space, "y > 1 and x", &error), EVOCC_PARSE);
+    assert_string_equal(error.message, "constraint 'y > 1 and x': line 1, column 11: 'x' may be "
+                                       "define/x or ptx/x");
+    assert_int_equal(space_add_constraint(space, "not on_off", &error), EVOCC_PARSE);
+    assert_string_equal(error.message, "constraint 'not on_off': line 1, column 5: 'on_off' may be "
+                                       "define/on-off or define/on.off");
+    assert_int_equal(space_add_constraint(space, "define_x > 1 and not ptx_x", NULL), EVOCC_OK);
+    space_free(space);
+}
+
+static void test_many_names(void **state)
+{
+    (void)state;
+    strbuf text = {0};
+    strbuf_puts(&text, "x > 1");
+    for (int i = 0; i < 100; i++) {
+        strbuf_printf(&text, " and c%d", i);
+    }
+    evocc_space *space = unfinished();
+    evocc_error error;
+    assert_int_equal(space_add_constraint(space, strbuf_text(&text), &error), EVOCC_PARSE);
+    assert_non_null(strstr(error.message, "a constraint names at most 100 controls"));
+    strbuf_dispose(&text);
+    space_free(space);
+}
+
+/* The one thing that can make the interpreter large: the words of choices. */
+static void test_memory_cap(void **state)
+{
+    (void)state;
+    enum { WORDS = 300000, LENGTH = 48 };
+    char *texts = mem_alloc(WORDS, LENGTH);
+    const char **words = mem_alloc(WORDS, sizeof *words);
+    for (size_t i = 0; i < WORDS; i++) {
+        snprintf(texts + i * LENGTH, LENGTH, "a-rather-long-word-number-%019zu", i);
+        words[i] = texts + i * LENGTH;
+    }
+    evocc_space *space = unfinished();
+    evocc_error error;
+    space_control c = {.name = "many",
+                       .kind = SPACE_CHOICE,
+                       .choices = words,
+                       .size = WORDS,
+                       .default_index = 0,
+                       .parent = SPACE_ABSENT};
+    assert_int_equal(space_add(space, &c, NULL), EVOCC_OK);
+    assert_int_equal(space_add_constraint(space, "many ~= 'x'", &error), EVOCC_NO_MEMORY);
+    assert_string_equal(error.message, "constraints have at most 16 MiB");
+    assert_int_equal(space_add_constraint(space, "x > 2", &error), EVOCC_OK); /* goes on */
+    space_free(space);
+    mem_free(words);
+    mem_free(texts);
+}
+
 /* Every mixture of tokens is either refused with a place, or evaluates to something. */
 static void test_random_tokens(void **state)
 {
@@ -309,7 +377,8 @@ int main(void)
         cmocka_unit_test(test_meaning),       cmocka_unit_test(test_failing_expressions),
         cmocka_unit_test(test_syntax),        cmocka_unit_test(test_attacks),
         cmocka_unit_test(test_no_globals),    cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_random_tokens),
+        cmocka_unit_test(test_random_tokens), cmocka_unit_test(test_ambiguous_names),
+        cmocka_unit_test(test_many_names),    cmocka_unit_test(test_memory_cap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
