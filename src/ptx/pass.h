@@ -14,8 +14,10 @@
 /* One setting of a pass, split: "order@fa.b4" has entry "fa" and site "b4". */
 typedef struct ptx_choice {
     const ptx_setting *setting;
-    const ptx_function *function;
-    const char *site; /* "" for the wide form */
+    const ptx_function *function; /* in the module the pass works on */
+    const char *site;             /* "" for the wide form */
+    const ptx_module *original;   /* whose sites are meant, where the pass before changed them */
+    const ptx_function *original_function;
 } ptx_choice;
 
 typedef struct ptx_pass ptx_pass;
@@ -50,6 +52,11 @@ evocc_status ptx_catalogue_add(ptx_catalogue *catalogue, const char *site,
                                const char *const *values, int32_t value_count,
                                int32_t default_index, size_t sites, const char *help);
 
+/* The number in a site "v12"; reports EVOCC_NOT_FOUND when the site is not prefix and number. */
+evocc_status ptx_choice_number(uint32_t *out, const ptx_module *module, const ptx_choice *choice,
+                               const char *prefix, evocc_error *error);
+evocc_status ptx_no_site(const ptx_module *module, const ptx_setting *setting, evocc_error *error);
+
 /* The block a site "b4" names; reports EVOCC_NOT_FOUND otherwise. */
 evocc_status ptx_choice_block(uint32_t *out, const ptx_module *module, const ptx_choice *choice,
                               evocc_error *error);
@@ -61,6 +68,9 @@ evocc_status ptx_choice_value(int32_t *out, const ptx_choice *choice, const char
 /* The statement before which something at the start of a block goes: behind its label. */
 uint32_t ptx_block_start(const ptx_module *module, const ptx_block *block);
 
+extern const ptx_pass ptx_pass_slice;
+extern const ptx_pass ptx_pass_remat;
+extern const ptx_pass ptx_pass_sink;
 extern const ptx_pass ptx_pass_order;
 extern const ptx_pass ptx_pass_frequency;
 

@@ -8,7 +8,8 @@
 #include <string.h>
 
 /* In the order in which they run. */
-static const ptx_pass *const passes[] = {&ptx_pass_order, &ptx_pass_frequency};
+static const ptx_pass *const passes[] = {&ptx_pass_slice, &ptx_pass_remat, &ptx_pass_sink,
+                                         &ptx_pass_order, &ptx_pass_frequency};
 enum { PASS_COUNT = sizeof passes / sizeof *passes };
 
 /* ---- Controls -------------------------------------------------------------------------------- */
@@ -100,25 +101,38 @@ evocc_status ptx_choice_value(int32_t *out, const ptx_choice *choice, const char
                      choice->setting->value);
 }
 
-static evocc_status no_site(const ptx_module *module, const ptx_setting *setting,
-                            evocc_error *error)
+evocc_status ptx_no_site(const ptx_module *module, const ptx_setting *setting, evocc_error *error)
 {
     return error_set(error, EVOCC_NOT_FOUND, "%s: no site %s in it", module->name, setting->name);
+}
+
+evocc_status ptx_choice_number(uint32_t *out, const ptx_module *module, const ptx_choice *choice,
+                               const char *prefix, evocc_error *error)
+{
+    size_t length = strlen(prefix);
+    const char *digits = choice->site + length;
+    bool canonical = strncmp(choice->site, prefix, length) == 0 && *digits != '\0' &&
+                     strspn(digits, "0123456789") == strlen(digits) && strlen(digits) <= 9 &&
+                     (*digits != '0' || digits[1] == '\0');
+    if (!canonical) {
+        return ptx_no_site(module, choice->setting, error);
+    }
+    *out = (uint32_t)strtoul(digits, NULL, 10);
+    return EVOCC_OK;
 }
 
 evocc_status ptx_choice_block(uint32_t *out, const ptx_module *module, const ptx_choice *choice,
                               evocc_error *error)
 {
-    const char *digits = choice->site + 1;
-    char *end = NULL;
-    bool canonical = choice->site[0] == 'b' && *digits >= '0' && *digits <= '9' &&
-                     (*digits != '0' || digits[1] == '\0') && strlen(digits) <= 9;
-    unsigned long block = canonical ? strtoul(digits, &end, 10) : 0;
-    if (!canonical || *end != '\0' || block >= choice->function->block_count) {
-        return no_site(module, choice->setting, error);
+    uint32_t block;
+    evocc_status status = ptx_choice_number(&block, module, choice, "b", error);
+    if (status == EVOCC_OK && block >= choice->function->block_count) {
+        status = ptx_no_site(module, choice->setting, error);
     }
-    *out = choice->function->first_block + (uint32_t)block;
-    return EVOCC_OK;
+    if (status == EVOCC_OK) {
+        *out = choice->function->first_block + block;
+    }
+    return status;
 }
 
 uint32_t ptx_block_start(const ptx_module *module, const ptx_block *block)
@@ -137,7 +151,8 @@ uint32_t ptx_block_start(const ptx_module *module, const ptx_block *block)
 }
 
 /* Splits "pass@entry.site"; the index of its pass, or PASS_COUNT. */
-static size_t split(ptx_choice *out, const ptx_module *module, const ptx_setting *setting)
+static size_t split(ptx_choice *out, const ptx_module *module, const ptx_module *original,
+                    const ptx_setting *setting)
 {
     const char *at = strchr(setting->name, '@');
     if (at == NULL) {
@@ -147,7 +162,9 @@ static size_t split(ptx_choice *out, const ptx_module *module, const ptx_setting
     const char *site = at + 1 + entry;
     *out = (ptx_choice){.setting = setting,
                         .function = ptx_find_entry(module, at + 1, entry),
-                        .site = *site == '.' ? site + 1 : site};
+                        .site = *site == '.' ? site + 1 : site,
+                        .original = original,
+                        .original_function = ptx_find_entry(original, at + 1, entry)};
     if (out->function == NULL || (*site == '.' && site[1] == '\0')) {
         return PASS_COUNT;
     }
@@ -181,15 +198,16 @@ static evocc_status run_pass(strbuf *out, const ptx_module *m, const ptx_pass *p
 
 /* The choices of one pass, their functions looked up in the module as it is now. */
 static evocc_status choices_of(ptx_choice *out, size_t *count, size_t pass,
-                               const ptx_module *module, const ptx_setting *settings,
-                               size_t setting_count, evocc_error *error)
+                               const ptx_module *module, const ptx_module *original,
+                               const ptx_setting *settings, size_t setting_count,
+                               evocc_error *error)
 {
     *count = 0;
     for (size_t i = 0; i < setting_count; i++) {
         ptx_choice choice;
-        size_t found = split(&choice, module, &settings[i]);
+        size_t found = split(&choice, module, original, &settings[i]);
         if (found == PASS_COUNT) {
-            return no_site(module, &settings[i], error);
+            return ptx_no_site(module, &settings[i], error);
         }
         if (found == pass) {
             out[(*count)++] = choice;
@@ -239,7 +257,7 @@ evocc_status ptx_rewrite(strbuf *out, const ptx_module *module, const ptx_settin
     for (size_t i = 0; i < PASS_COUNT && status == EVOCC_OK; i++) {
         size_t used;
         const ptx_module *m = current != NULL ? current : module;
-        status = choices_of(choices, &used, i, m, settings, count, error);
+        status = choices_of(choices, &used, i, m, module, settings, count, error);
         if (status != EVOCC_OK || used == 0) {
             continue;
         }
@@ -247,7 +265,7 @@ evocc_status ptx_rewrite(strbuf *out, const ptx_module *module, const ptx_settin
             status = reparse(&current, &text, module->name, error);
             m = current;
             if (status == EVOCC_OK) {
-                status = choices_of(choices, &used, i, m, settings, count, error);
+                status = choices_of(choices, &used, i, m, module, settings, count, error);
             }
         }
         if (status == EVOCC_OK) {

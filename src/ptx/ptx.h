@@ -33,6 +33,12 @@ const char *ptx_entry_name(const ptx_module *module, size_t index);
    instruction names, and behind bra, brx, ret, exit and trap; a stretch without instructions joins
    the next. */
 
+/* True when the entry states how many threads a block may have (.maxntid or .reqntid). */
+bool ptx_entry_bounds_threads(const ptx_module *module, const char *entry);
+
+/* True when some instruction of the module has this opcode, whatever its modifiers ("setmaxnreg"). */
+bool ptx_uses_opcode(const ptx_module *module, const char *name);
+
 /* Normalised PTX v1 (design: token stream without comments, white space, .file, .loc and debug
    sections, one space between tokens), and its name "evocc-ptx-1:" + 64 hexadecimal digits. */
 void ptx_normal_form(strbuf *out, const ptx_module *module);
