@@ -25,7 +25,7 @@ probe(hangs "exec sleep 5")
 probe(crashes "kill -SEGV $$")
 add_test(NAME absent COMMAND no-such-program)
 CMAKE
-cmake -S "$project" -B "$scratch/build" >"$scratch/log" 2>&1 || fail "$(cat "$scratch/log")"
+cmake -G Ninja -S "$project" -B "$scratch/build" >"$scratch/log" 2>&1 || fail "$(cat "$scratch/log")"
 
 # expect <status> <last line> <ctest options...>
 expect() {
