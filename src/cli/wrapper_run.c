@@ -272,8 +272,9 @@ evocc_status wrapper_run(const wrapper_plan *plan, const char *real, const wrapp
     if (status == EVOCC_OK) {
         status = make_command(&command, plan, real, words, input.path, output.path, error);
     }
-    if (status == EVOCC_OK && spawn_pipe(wake) != 0) {
-        status = error_set_os(error, EVOCC_IO, errno, "cannot make a pipe");
+    int os_errno = status == EVOCC_OK ? spawn_pipe(wake) : 0;
+    if (os_errno != 0) {
+        status = error_set_os(error, EVOCC_IO, os_errno, "cannot make a pipe");
     }
     if (status == EVOCC_OK) {
         struct sigaction old[ENDING_COUNT];
