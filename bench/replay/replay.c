@@ -3,7 +3,8 @@
  *
  * usage: replay [-s FIRST-LAST] [-t TRIALS] [-g GENERATIONS] [-v] [-x NAME=VALUE]... FILE.txt...
  *   -v  one line a seed (space method seed shares...) instead of one mean a space
- *   -x  another value for a constant of search/tuning.h, or pool, cull, rate
+ *   -x  another value for a constant of search/tuning.h, or pool, cull, rate, lag, repeat,
+ *       prescreen
  *
  * The configurations of a file are those that exist; the engine learns that through its filter. The
  * default, which the engine tries first, is a configuration drawn by the seed.
@@ -212,27 +213,34 @@ static evocc_space *make_space(const recording *r, const int32_t *defaults)
 }
 
 typedef struct score {
-    double share, best;
     double at[CHECKPOINTS];
 } score;
 
-static void tell_recorded(evocc_search *search, const recording *r, uint64_t id, int32_t index,
-                          uint64_t seed, score *s)
+/* A repetition draws anew, by its trial. */
+static void tell_recorded(evocc_search *search, const config *c, int32_t index,
+                          const search_candidate *candidate, uint64_t seed)
 {
-    const config *c = &r->configs[index];
-    double value = 0;
-    if (c->times != NULL) {
-        value = c->times[mix(mix(seed) ^ (uint64_t)index) % c->time_count];
-        if (s->best == 0 || value < s->best) {
-            s->best = value;
-            s->share = r->optimum / c->mean;
-        }
-    }
+    uint64_t draw = mix(seed) ^ (uint64_t)index;
+    draw = candidate->repeat_of == SEARCH_NONE ? mix(draw) : mix(mix(draw) + candidate->id);
+    double value = c->times != NULL ? c->times[draw % c->time_count] : 0;
     evocc_error error;
-    if (search_tell(search, id, c->times ? EVOCC_OUTCOME_OK : EVOCC_OUTCOME_LAUNCH_FAILED, &value,
+    if (search_tell(search, candidate->id,
+                    c->times != NULL ? EVOCC_OUTCOME_OK : EVOCC_OUTCOME_LAUNCH_FAILED, &value,
                     &error) != EVOCC_OK) {
         fail(error.message);
     }
+}
+
+/* What the engine calls the best, by its true mean. */
+static double share_of_best(const evocc_search *search, const run *u)
+{
+    size_t count;
+    const uint64_t *front = search_front(search, &count);
+    if (count == 0) {
+        return 0;
+    }
+    int32_t index = find_config(u, search_front_genes(search, front[0]));
+    return u->recording->optimum / u->recording->configs[index].mean;
 }
 
 static score run_seed(const recording *r, const run_options *o, uint64_t seed)
@@ -258,12 +266,13 @@ static score run_seed(const recording *r, const run_options *o, uint64_t seed)
     for (size_t trial = 0; trial < o->trials; trial++) {
         evocc_status status = search_ask(&candidate, search, &error);
         if (status == EVOCC_OK) {
-            tell_recorded(search, r, candidate.id, find_config(&u, candidate.genes), seed, &s);
+            int32_t index = find_config(&u, candidate.genes);
+            tell_recorded(search, &r->configs[index], index, &candidate, seed);
         } else if (status != EVOCC_EXHAUSTED) {
             fail(error.message);
         }
         for (size_t i = 0; i < CHECKPOINTS; i++) {
-            s.at[i] = trial + 1 == checkpoints[i] ? s.share : s.at[i];
+            s.at[i] = trial + 1 == checkpoints[i] ? share_of_best(search, &u) : s.at[i];
         }
     }
     search_free(search);
@@ -314,6 +323,12 @@ static void set_constant(run_options *o, const char *word)
         o->search.pool_size = (size_t)value;
     } else if (IS("cull")) {
         o->search.cull_size = (size_t)value;
+    } else if (IS("lag")) {
+        o->search.lag = (size_t)value;
+    } else if (IS("repeat")) {
+        o->search.repeat_share = value;
+    } else if (IS("prescreen")) {
+        o->search.prescreen = value > 0;
     } else if (IS("rate")) {
         o->search.mutate_rate = value;
     } else if (!search_tuning_set(&o->tuning, word, length, value)) {

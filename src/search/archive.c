@@ -10,7 +10,7 @@ static bool is_dominated(archive *a, const individual *one)
 {
     for (size_t k = 0; k < a->count; k++) {
         size_t i = (a->hint + k) % a->count;
-        if (individual_dominates(&a->entries[i]->as, one, a->objective_count)) {
+        if (individual_dominates(&a->entries[i]->as, one, a->ranked_count)) {
             a->hint = i;
             return true;
         }
@@ -18,37 +18,64 @@ static bool is_dominated(archive *a, const individual *one)
     return false;
 }
 
-static archive_entry *entry_new(const archive *a, const individual *one)
+static void entry_free(archive_entry *entry)
+{
+    if (entry != NULL) {
+        mem_free(entry->as.genes);
+        mem_free(entry->as.values);
+        mem_free(entry);
+    }
+}
+
+static archive_entry *entry_new(const archive *a)
 {
     archive_entry *entry = mem_alloc(1, sizeof *entry);
-    int32_t *genes = mem_alloc(a->gene_count, sizeof *genes);
-    double *values = mem_alloc(a->objective_count, sizeof *values);
-    if (entry == NULL || genes == NULL || values == NULL) {
-        mem_free(entry);
-        mem_free(genes);
-        mem_free(values);
+    if (entry == NULL) {
         return NULL;
     }
-    entry->as = *one;
-    entry->as.genes = genes;
-    entry->as.values = values;
-    memcpy(genes, one->genes, a->gene_count * sizeof *genes);
-    memcpy(values, one->values, a->objective_count * sizeof *values);
+    entry->as.genes = mem_alloc(a->gene_count, sizeof *entry->as.genes);
+    entry->as.values = mem_alloc(a->objective_count, sizeof *entry->as.values);
+    if (entry->as.genes == NULL || entry->as.values == NULL) {
+        entry_free(entry);
+        return NULL;
+    }
     return entry;
 }
 
-static void entry_free(archive_entry *entry)
+evocc_status archive_reserve(archive *a, size_t offers, evocc_error *error)
 {
-    mem_free(entry->as.genes);
-    mem_free(entry->as.values);
-    mem_free(entry);
+    size_t count = a->count + offers;
+    if (!mem_grow(&a->entries, &a->capacity, count, sizeof *a->entries) ||
+        !mem_grow(&a->ids, &a->id_capacity, count, sizeof *a->ids) ||
+        !mem_grow(&a->spare, &a->spare_capacity, offers, sizeof *a->spare)) {
+        return error_no_memory(error);
+    }
+    while (a->spare_count < offers) {
+        archive_entry *entry = entry_new(a);
+        if (entry == NULL) {
+            return error_no_memory(error);
+        }
+        a->spare[a->spare_count++] = entry;
+    }
+    return EVOCC_OK;
+}
+
+static archive_entry *entry_fill(archive *a, const individual *one)
+{
+    archive_entry *entry = a->spare[--a->spare_count];
+    int32_t *genes = entry->as.genes;
+    double *values = entry->as.values;
+    entry->as = *one;
+    entry->as.genes = memcpy(genes, one->genes, a->gene_count * sizeof *genes);
+    entry->as.values = memcpy(values, one->values, a->objective_count * sizeof *values);
+    return entry;
 }
 
 static void drop_dominated(archive *a, const individual *by)
 {
     size_t kept = 0;
     for (size_t i = 0; i < a->count; i++) {
-        if (individual_dominates(by, &a->entries[i]->as, a->objective_count)) {
+        if (individual_dominates(by, &a->entries[i]->as, a->ranked_count)) {
             entry_free(a->entries[i]);
         } else {
             a->entries[kept++] = a->entries[i];
@@ -86,14 +113,11 @@ evocc_status archive_offer(archive *a, const individual *one, evocc_error *error
     if (one->violation > 0 || is_dominated(a, one)) {
         return EVOCC_OK;
     }
-    archive_entry *entry = entry_new(a, one);
-    if (entry == NULL || !mem_grow(&a->entries, &a->capacity, a->count + 1, sizeof *a->entries) ||
-        !mem_grow(&a->ids, &a->id_capacity, a->count + 1, sizeof *a->ids)) {
-        if (entry != NULL) {
-            entry_free(entry);
-        }
-        return error_no_memory(error);
+    evocc_status status = archive_reserve(a, 1, error);
+    if (status != EVOCC_OK) {
+        return status;
     }
+    archive_entry *entry = entry_fill(a, one);
     drop_dominated(a, one);
     size_t at = lower_bound(a, one->id);
     memmove(a->entries + at + 1, a->entries + at, (a->count - at) * sizeof *a->entries);
@@ -125,6 +149,10 @@ void archive_dispose(archive *a)
     for (size_t i = 0; i < a->count; i++) {
         entry_free(a->entries[i]);
     }
+    for (size_t i = 0; i < a->spare_count; i++) {
+        entry_free(a->spare[i]);
+    }
+    mem_free(a->spare);
     mem_free(a->entries);
     mem_free(a->ids);
     *a = (archive){0};

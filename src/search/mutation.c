@@ -73,6 +73,51 @@ static int32_t step_value(rng *r, int32_t size, int32_t current, double longer)
     return value;
 }
 
+/* The value whose number is `factor` times that of `current`; SPACE_ABSENT: the domain has none. */
+static int32_t scaled_value(const space_control *c, int32_t current, double factor)
+{
+    double wanted = space_value_number(c, current) * factor;
+    if (c->kind == SPACE_INT) {
+        double index = (wanted - (double)c->low) / (double)c->step;
+        bool fits = index >= 0 && index < (double)c->size && index == (double)(int32_t)index;
+        return fits ? (int32_t)index : SPACE_ABSENT;
+    }
+    for (int32_t i = 0; c->kind == SPACE_CHOICE && i < c->size; i++) {
+        double number = space_value_number(c, i);
+        if (number >= wanted && number <= wanted) {
+            return i;
+        }
+    }
+    return SPACE_ABSENT;
+}
+
+/* Tile and block sizes are best at powers of two and their multiples, whatever lies between: from
+   128 the way leads to 64 and 256 rather than to 112. SPACE_ABSENT where neither exists. */
+static int32_t double_or_half(rng *r, const space_control *c, int32_t current)
+{
+    double factor = rng_chance(r, 0.5) ? 2 : 0.5;
+    int32_t value = scaled_value(c, current, factor);
+    value = value == SPACE_ABSENT ? scaled_value(c, current, 1 / factor) : value;
+    return value == current ? SPACE_ABSENT : value; /* zero is its own double */
+}
+
+static int32_t ordered_move(const variation *v, rng *r, size_t index, int32_t current)
+{
+    const gene_domain *d = &v->domains[index];
+    const search_tuning *t = &v->tuning;
+    double x = rng_unit(r);
+    if (x < t->double_share) {
+        int32_t value = double_or_half(r, space_get(v->space, index), current);
+        if (value != SPACE_ABSENT) {
+            return value;
+        }
+    }
+    if (x < t->double_share + t->step_share) {
+        return step_value(r, d->size, current, t->step_longer);
+    }
+    return other_value(r, d->size, current);
+}
+
 void variation_move(const variation *v, rng *r, int32_t *genes, size_t index)
 {
     const gene_domain *d = &v->domains[index];
@@ -88,9 +133,8 @@ void variation_move(const variation *v, rng *r, int32_t *genes, size_t index)
     }
     if (d->size == 1) {
         genes[index] = 0;
-    } else if (d->ordered && d->size > 2 && current != SPACE_ABSENT &&
-               rng_chance(r, v->tuning.step_share)) {
-        genes[index] = step_value(r, d->size, current, v->tuning.step_longer);
+    } else if (d->ordered && d->size > 2 && current != SPACE_ABSENT) {
+        genes[index] = ordered_move(v, r, index, current);
     } else {
         genes[index] = other_value(r, d->size, current);
     }

@@ -326,4 +326,4 @@ static bool better(const individual *a, const individual *b, rng *r)
     return individual_compare(a, b) < 0;
 }
 
-const ranking ranking_nsga3 = {"nsga3", create, destroy, survive, better};
+const ranking ranking_nsga3 = {"nsga3", 2, 16, create, destroy, survive, better};

@@ -11,112 +11,118 @@ evocc_status pool_init(pool *p, size_t survivors, size_t in_flight, size_t gene_
 {
     size_t total = 2 * survivors + in_flight;
     *p = (pool){.gene_count = gene_count, .objective_count = objective_count};
-    p->members = mem_alloc(total, sizeof(individual *)); /* merging exceeds survivors for a while */
-    p->hall = mem_alloc(survivors, sizeof(individual *));
-    p->flight = mem_alloc(in_flight, sizeof(individual *));
-    p->spare = mem_alloc(total, sizeof(individual *));
+    /* Lists hold more than they keep while a merge is under way. */
+    p->members.items = mem_alloc(total, sizeof(individual *));
+    p->elders.items = mem_alloc(total, sizeof(individual *));
+    p->flight.items = mem_alloc(in_flight, sizeof(individual *));
+    p->spare.items = mem_alloc(total, sizeof(individual *));
     p->slots = mem_alloc(total, sizeof *p->slots);
-    p->genes =
-        gene_count <= SIZE_MAX / total ? mem_alloc(total * gene_count, sizeof *p->genes) : NULL;
-    p->values = mem_alloc(total * objective_count, sizeof *p->values);
-    if (p->members == NULL || p->hall == NULL || p->flight == NULL || p->spare == NULL ||
-        p->slots == NULL || p->genes == NULL || p->values == NULL) {
+    p->genes = mem_alloc(total, gene_count * sizeof *p->genes);
+    p->values = mem_alloc(total, objective_count * sizeof *p->values);
+    if (p->members.items == NULL || p->elders.items == NULL || p->flight.items == NULL ||
+        p->spare.items == NULL || p->slots == NULL || p->genes == NULL || p->values == NULL) {
         pool_dispose(p);
         return error_no_memory(error);
     }
     for (size_t i = 0; i < total; i++) {
         p->slots[i].genes = p->genes + i * gene_count;
         p->slots[i].values = p->values + i * objective_count;
-        p->spare[i] = &p->slots[i];
+        p->spare.items[i] = &p->slots[i];
     }
-    p->spare_count = total;
+    p->spare.count = total;
     return EVOCC_OK;
 }
 
 void pool_dispose(pool *p)
 {
-    mem_free(p->members);
-    mem_free(p->hall);
-    mem_free(p->flight);
-    mem_free(p->spare);
+    mem_free(p->members.items);
+    mem_free(p->elders.items);
+    mem_free(p->flight.items);
+    mem_free(p->spare.items);
     mem_free(p->slots);
     mem_free(p->genes);
     mem_free(p->values);
     *p = (pool){0};
 }
 
+static void append(individuals *list, individual *one)
+{
+    list->items[list->count++] = one;
+}
+
 individual *pool_launch(pool *p, uint64_t id)
 {
-    individual *one = p->spare[--p->spare_count];
+    individual *one = p->spare.items[--p->spare.count];
     int32_t *genes = one->genes;
     double *values = one->values;
     *one = (individual){.id = id, .repeat_of = INDIVIDUAL_NONE, .genes = genes, .values = values};
-    p->flight[p->flight_count++] = one;
+    append(&p->flight, one);
     return one;
 }
 
 void pool_abort(pool *p)
 {
-    p->spare[p->spare_count++] = p->flight[--p->flight_count];
+    append(&p->spare, p->flight.items[--p->flight.count]);
 }
 
 individual *pool_in_flight(const pool *p, uint64_t id)
 {
-    if (p->flight_count == 0 || id < p->flight[0]->id) {
+    if (p->flight.count == 0 || id < p->flight.items[0]->id) {
         return NULL;
     }
-    uint64_t offset = id - p->flight[0]->id; /* ids in flight follow one another without a gap */
-    return offset < p->flight_count ? p->flight[offset] : NULL;
+    uint64_t offset = id - p->flight.items[0]->id;
+    return offset < p->flight.count ? p->flight.items[offset] : NULL;
 }
 
-individual *pool_member(const pool *p, uint64_t id)
+static individual *find(const individuals *list, uint64_t id)
 {
-    for (size_t i = 0; i < p->member_count; i++) {
-        if (p->members[i]->id == id) {
-            return p->members[i];
+    for (size_t i = 0; i < list->count; i++) {
+        if (list->items[i]->id == id) {
+            return list->items[i];
         }
     }
     return NULL;
 }
 
-void pool_merge(pool *p, uint64_t end)
+individual *pool_survivor(const pool *p, uint64_t id)
 {
-    size_t merged = 0;
-    while (merged < p->flight_count && p->flight[merged]->id < end) {
-        individual *one = p->flight[merged++];
-        if (one->state == INDIVIDUAL_VALID && one->repeat_of == INDIVIDUAL_NONE) {
-            p->members[p->member_count++] = one;
+    individual *one = find(&p->members, id);
+    return one != NULL ? one : find(&p->elders, id);
+}
+
+void pool_merge(pool *p, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        individual *one = p->flight.items[i];
+        if (one->state != INDIVIDUAL_VALID || one->repeat_of != INDIVIDUAL_NONE) {
+            append(&p->spare, one);
         } else {
-            p->spare[p->spare_count++] = one;
+            /* The elders may have joined the members while their child was in flight. */
+            append(one->elder && p->elders.count > 0 ? &p->elders : &p->members, one);
         }
     }
-    p->flight_count -= merged;
-    memmove(p->flight, p->flight + merged, p->flight_count * sizeof(individual *));
+    p->flight.count -= count;
+    memmove(p->flight.items, p->flight.items + count, p->flight.count * sizeof(individual *));
 }
 
-void pool_cut(pool *p, size_t keep)
+void pool_cut(pool *p, individuals *list, size_t keep)
 {
-    while (p->member_count > keep) {
-        p->spare[p->spare_count++] = p->members[--p->member_count];
+    while (list->count > keep) {
+        append(&p->spare, list->items[--list->count]);
     }
 }
 
-void pool_retire(pool *p, size_t keep)
+void pool_retire(pool *p)
 {
-    while (p->hall_count < keep && p->hall_count < p->member_count) {
-        p->hall[p->hall_count] = p->members[p->hall_count];
-        p->hall_count++;
-    }
-    for (size_t i = p->hall_count; i < p->member_count; i++) {
-        p->spare[p->spare_count++] = p->members[i];
-    }
-    p->member_count = 0;
+    individuals none = p->elders;
+    p->elders = p->members;
+    p->members = none;
 }
 
-void pool_recall(pool *p)
+void pool_join(pool *p)
 {
-    while (p->hall_count > 0) {
-        p->members[p->member_count++] = p->hall[--p->hall_count];
+    while (p->elders.count > 0) {
+        append(&p->members, p->elders.items[--p->elders.count]);
     }
 }
 

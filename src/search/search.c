@@ -1,60 +1,111 @@
 #include "search/search.h"
 
-#include "search/archive.h"
-#include "search/exactmath.h"
-#include "search/forest.h"
-#include "search/ranking.h"
-#include "search/seen.h"
-#include "search/tuning.h"
-#include "search/variation.h"
-#include "search/walk.h"
+#include "search/hypervolume.h"
+#include "search/internal.h"
 #include "util/error.h"
 #include "util/mem.h"
 
 #include <math.h>
 #include <string.h>
 
-enum {
-    OBJECTIVES_MAX = 16,
-    /* How often variation may come up with something known or forbidden before something else is
-       tried. In a space with many candidates left the first tries nearly always succeed. */
-    VARIATION_TRIES = 64,
-    SAMPLE_TRIES = 64,
-    /* In a space too large to walk: how many samples must fail before it is called exhausted. */
-    LAST_TRIES = 10000,
-    /* First-pool generations at most, while less than a fifth of the pool is valid. */
-    INITIAL_GENERATIONS = 4
-};
-
-struct evocc_search {
-    const evocc_space *space;
-    search_options options; /* normalised: no zero stands for a default; pointers not used */
-    search_tuning tuning;
-    search_objective objectives[OBJECTIVES_MAX];
-    int32_t *seeds; /* seed_count rows of gene_count */
-    size_t gene_count, seed_count, seeds_used;
-    const ranking *rank;
-    void *rank_state;
-    variation vary;
-    pool pool;
-    seen seen;
-    archive archive;
-    forest forest;
-    int32_t *child;
-    double scores[FOREST_ROWS];
-    walk walk;
-    rng rng;
-    uint64_t asked, told, valid;
-    uint64_t generation_end; /* the id with which the next generation begins */
-    uint32_t generation;
-    uint32_t stale; /* generations without an addition to the best front */
-    bool initial;   /* this generation is still sampling the first pool */
-    bool exhausted;
-    bool no_memory; /* the space ran out of memory while a candidate was being made */
-};
+enum { LAG_MAX = 4096, POOL_MAX = 1 << 20, HYPERVOLUME_OBJECTIVES_MAX = 4 };
 
 /* ---- Making one -------------------------------------------------------------------------------
  */
+
+static evocc_status check_numbers(const search_options *o, evocc_error *error)
+{
+    if (!(o->mutate_rate > 0 && o->mutate_rate <= 1)) {
+        return error_set(error, EVOCC_INVALID_ARGUMENT,
+                         "mutate_rate is a share of the controls: above 0, at most 1, not %g",
+                         o->mutate_rate);
+    }
+    if (o->pool_size < 2 || o->pool_size > POOL_MAX || o->cull_size > POOL_MAX ||
+        o->generations > UINT32_MAX) {
+        return error_set(error, EVOCC_INVALID_ARGUMENT,
+                         "pool_size must be 2 to 2^20, cull_size at most 2^20, generations below "
+                         "2^32; not %zu, %zu, %zu",
+                         o->pool_size, o->cull_size, o->generations);
+    }
+    if (o->lag > LAG_MAX) {
+        return error_set(error, EVOCC_INVALID_ARGUMENT, "the lag must be at most %d, not %zu",
+                         LAG_MAX, o->lag);
+    }
+    if (!(o->repeat_share >= 0 && o->repeat_share <= 0.5)) {
+        return error_set(error, EVOCC_INVALID_ARGUMENT, "repeat_share must be 0 to 0.5, not %g",
+                         o->repeat_share);
+    }
+    return EVOCC_OK;
+}
+
+static evocc_status take_objective(evocc_search *s, size_t i, const search_objective *from,
+                                   evocc_error *error)
+{
+    search_objective *o = &s->objectives[i];
+    *o = *from;
+    o->weight = o->weight == 0 ? 1 : o->weight;
+    if (!(o->weight > 0) || !isfinite(o->weight) || (o->limited && !isfinite(o->limit)) ||
+        (o->has_target && !isfinite(o->target))) {
+        return error_set(error, EVOCC_INVALID_ARGUMENT,
+                         "objective %zu: the weight must be positive and finite, limit and target "
+                         "finite",
+                         i);
+    }
+    if (o->limit_only && !o->limited) {
+        return error_set(error, EVOCC_INVALID_ARGUMENT,
+                         "objective %zu has nothing but a limit, and "
+                         "no limit",
+                         i);
+    }
+    return EVOCC_OK;
+}
+
+/* Copies the objectives; `order` puts those that rank before those that only have a limit. */
+static evocc_status take_objectives(evocc_search *s, const search_options *options,
+                                    evocc_error *error)
+{
+    size_t count = options->objective_count;
+    if (count == 0 || count > SEARCH_OBJECTIVES_MAX || options->objectives == NULL) {
+        return error_set(error, EVOCC_INVALID_ARGUMENT,
+                         "a search needs 1 to %d objectives, not %zu", SEARCH_OBJECTIVES_MAX,
+                         count);
+    }
+    for (size_t i = 0; i < count; i++) {
+        evocc_status status = take_objective(s, i, &options->objectives[i], error);
+        if (status != EVOCC_OK) {
+            return status;
+        }
+        if (!s->objectives[i].limit_only) {
+            s->order[s->ranked_count++] = i;
+        }
+    }
+    size_t filled = s->ranked_count;
+    for (size_t i = 0; i < count; i++) {
+        if (s->objectives[i].limit_only) {
+            s->order[filled++] = i;
+        }
+    }
+    if (s->ranked_count == 0) {
+        return error_set(error, EVOCC_INVALID_ARGUMENT, "every objective is only a limit");
+    }
+    return EVOCC_OK;
+}
+
+static evocc_status choose_ranking(evocc_search *s, evocc_error *error)
+{
+    static const ranking *const rankings[] = {
+        [SEARCH_NSGA3] = &ranking_nsga3, [SEARCH_HYPERVOLUME] = &ranking_smsemoa};
+    if (s->options.survival >= sizeof rankings / sizeof *rankings) {
+        return error_set(error, EVOCC_INVALID_ARGUMENT, "no survival has the number %d",
+                         (int)s->options.survival);
+    }
+    s->rank = s->ranked_count == 1 ? &ranking_truncate : rankings[s->options.survival];
+    if (s->ranked_count > s->rank->objectives_most) {
+        return error_set(error, EVOCC_UNSUPPORTED, "survival by %s takes at most %zu objectives",
+                         s->rank->name, s->rank->objectives_most);
+    }
+    return EVOCC_OK;
+}
 
 static evocc_status normalise(evocc_search *s, const search_options *options, evocc_error *error)
 {
@@ -64,36 +115,12 @@ static evocc_status normalise(evocc_search *s, const search_options *options, ev
     o->cull_size = o->cull_size == 0 ? 24 : o->cull_size;
     o->generations = o->generations == 0 ? 20 : o->generations;
     o->mutate_rate = o->mutate_rate == 0 ? 0.1 : o->mutate_rate;
-    if (o->objective_count == 0 || o->objective_count > OBJECTIVES_MAX || o->objectives == NULL) {
-        return error_set(error, EVOCC_INVALID_ARGUMENT,
-                         "a search needs 1 to %d objectives, not %zu", OBJECTIVES_MAX,
-                         o->objective_count);
-    }
-    if (!(o->mutate_rate > 0 && o->mutate_rate <= 1)) {
-        return error_set(error, EVOCC_INVALID_ARGUMENT,
-                         "mutate_rate is a share of the controls: above 0, at most 1, not %g",
-                         o->mutate_rate);
-    }
-    if (o->pool_size < 2 || o->pool_size > 1 << 20 || o->cull_size > 1 << 20 ||
-        o->generations > UINT32_MAX) {
-        return error_set(
-            error, EVOCC_INVALID_ARGUMENT,
-            "pool_size must be 2 to 2^20, cull_size at most 2^20, generations below 2^32");
-    }
-    for (size_t i = 0; i < o->objective_count; i++) {
-        s->objectives[i] = o->objectives[i];
-        double *weight = &s->objectives[i].weight;
-        *weight = *weight == 0 ? 1 : *weight;
-        if (!(*weight > 0) || !isfinite(*weight) ||
-            (s->objectives[i].limited && !isfinite(s->objectives[i].limit))) {
-            return error_set(
-                error, EVOCC_INVALID_ARGUMENT,
-                "objective %zu: the weight must be positive and finite, a limit finite", i);
-        }
-    }
     s->tuning = o->tuning != NULL ? *o->tuning : search_tuning_default;
-    s->rank = o->objective_count == 1 ? &ranking_truncate : &ranking_nsga3;
-    return EVOCC_OK;
+    evocc_status status = check_numbers(o, error);
+    if (status == EVOCC_OK) {
+        status = take_objectives(s, options, error);
+    }
+    return status == EVOCC_OK ? choose_ranking(s, error) : status;
 }
 
 static evocc_status copy_seeds(evocc_search *s, const search_options *options, evocc_error *error)
@@ -101,7 +128,8 @@ static evocc_status copy_seeds(evocc_search *s, const search_options *options, e
     size_t most = s->options.pool_size / 4;
     s->seed_count = options->seed_count < most ? options->seed_count : most;
     s->seeds = mem_alloc(s->seed_count, s->gene_count * sizeof *s->seeds);
-    if (s->seeds == NULL) {
+    s->child = mem_alloc(s->gene_count, sizeof *s->child);
+    if (s->seeds == NULL || s->child == NULL) {
         return error_no_memory(error);
     }
     for (size_t i = 0; i < s->seed_count; i++) {
@@ -110,9 +138,37 @@ static evocc_status copy_seeds(evocc_search *s, const search_options *options, e
     return EVOCC_OK;
 }
 
-static size_t largest_generation(const search_options *o)
+static evocc_status make_forest(evocc_search *s, evocc_error *error)
 {
-    return o->pool_size > o->cull_size ? o->pool_size : o->cull_size;
+    if (!s->options.prescreen) {
+        return EVOCC_OK;
+    }
+    evocc_status status = forest_init(&s->forest, &s->vary, error);
+    s->forest_values = mem_alloc(FOREST_ROWS, s->ranked_count * sizeof *s->forest_values);
+    s->forest_valid = mem_alloc(FOREST_ROWS, sizeof *s->forest_valid);
+    if (status == EVOCC_OK && (s->forest_values == NULL || s->forest_valid == NULL)) {
+        status = error_no_memory(error);
+    }
+    return status;
+}
+
+/* Most questions that may be open or not merged yet. */
+static size_t flight_room(const search_options *o)
+{
+    size_t room = o->pool_size > o->cull_size ? o->pool_size : o->cull_size;
+    return (room > o->lag ? room : o->lag) + 1;
+}
+
+static evocc_status make_ranking(evocc_search *s, evocc_error *error)
+{
+    double weights[SEARCH_OBJECTIVES_MAX];
+    for (size_t i = 0; i < s->ranked_count; i++) {
+        weights[i] = s->objectives[s->order[i]].weight;
+    }
+    size_t survivors = s->options.pool_size;
+    ranking_setup setup = {s->ranked_count, weights, survivors,
+                           2 * survivors + flight_room(&s->options)};
+    return s->rank->create(&s->rank_state, &setup, error);
 }
 
 static evocc_status build(evocc_search *s, const search_options *options, evocc_error *error)
@@ -124,30 +180,18 @@ static evocc_status build(evocc_search *s, const search_options *options, evocc_
     if (status == EVOCC_OK) {
         status = variation_init(&s->vary, s->space, &s->tuning, s->options.mutate_rate, error);
     }
-    if (status == EVOCC_OK && s->tuning.screened > 1) {
-        status = forest_init(&s->forest, &s->vary, error);
-        s->child = mem_alloc(s->gene_count, sizeof *s->child);
-        if (status == EVOCC_OK && s->child == NULL) {
-            status = error_no_memory(error);
-        }
-    }
-    size_t flight = largest_generation(&s->options);
     size_t objectives = s->options.objective_count;
     if (status == EVOCC_OK) {
-        status =
-            pool_init(&s->pool, s->options.pool_size, flight, s->gene_count, objectives, error);
-    }
-    double weights[OBJECTIVES_MAX];
-    for (size_t i = 0; i < objectives && status == EVOCC_OK; i++) {
-        weights[i] = s->objectives[i].weight;
+        status = pool_init(&s->pool, s->options.pool_size, flight_room(&s->options), s->gene_count,
+                           objectives, error);
     }
     if (status == EVOCC_OK) {
-        ranking_setup setup = {objectives,           weights,
-                               s->options.pool_size, s->options.pool_size + flight,
-                               s->gene_count,        (size_t)s->tuning.clearing};
-        status = s->rank->create(&s->rank_state, &setup, error);
+        status = marginal_init(&s->marginal, &s->vary, objectives, s->ranked_count, error);
     }
-    return status;
+    if (status == EVOCC_OK) {
+        status = make_forest(s, error);
+    }
+    return status == EVOCC_OK ? make_ranking(s, error) : status;
 }
 
 evocc_status search_new(evocc_search **out, const evocc_space *space, const search_options *options,
@@ -166,6 +210,7 @@ evocc_status search_new(evocc_search **out, const evocc_space *space, const sear
     }
     s->archive.gene_count = s->gene_count;
     s->archive.objective_count = s->options.objective_count;
+    s->archive.ranked_count = s->ranked_count;
     rng_seed(&s->rng, s->options.seed);
     walk_init(&s->walk, space, rng_next(&s->rng));
     s->initial = true;
@@ -183,228 +228,20 @@ void search_free(evocc_search *s)
         s->rank->destroy(s->rank_state);
     }
     archive_dispose(&s->archive);
-    forest_dispose(&s->forest);
-    mem_free(s->child);
     seen_dispose(&s->seen);
+    forest_dispose(&s->forest);
+    marginal_dispose(&s->marginal);
     pool_dispose(&s->pool);
     variation_dispose(&s->vary);
+    mem_free(s->forest_values);
+    mem_free(s->forest_valid);
     mem_free(s->seeds);
+    mem_free(s->child);
     mem_free(s);
 }
 
-/* ---- Proposing --------------------------------------------------------------------------------
+/* ---- Questions --------------------------------------------------------------------------------
  */
-
-static bool is_allowed(evocc_search *s, const int32_t *genes)
-{
-    evocc_status status = space_check(s->space, genes, NULL);
-    s->no_memory = s->no_memory || status == EVOCC_NO_MEMORY;
-    return status == EVOCC_OK;
-}
-
-/* Canonical, allowed, accepted by the filter and never proposed before. `genes` may be changed to
-   become so. */
-static bool make_proposable(evocc_search *s, int32_t *genes, bool repair)
-{
-    space_canonicalise(s->space, genes);
-    if (!is_allowed(s, genes) && !(repair && space_repair(s->space, &s->rng, genes))) {
-        return false;
-    }
-    return !seen_has(&s->seen, space_hash(s->space, genes)) &&
-           (s->options.filter == NULL || s->options.filter(s->options.filter_context, genes));
-}
-
-static bool next_seed(evocc_search *s, int32_t *genes)
-{
-    while (s->seeds_used < s->seed_count) {
-        memcpy(genes, s->seeds + s->seeds_used++ * s->gene_count, s->gene_count * sizeof *genes);
-        if (make_proposable(s, genes, true)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static size_t parent_count(const evocc_search *s)
-{
-    size_t count = (size_t)(s->tuning.parent_share * (double)s->options.pool_size);
-    count = count < 2 ? 2 : count;
-    return count < s->pool.member_count ? count : s->pool.member_count;
-}
-
-static void make_child(evocc_search *s, int32_t *genes)
-{
-    individual *const *members = s->pool.members;
-    size_t count = parent_count(s);
-    const individual *a = select_parent(members, count, s->rank->better, &s->rng);
-    const individual *b = select_parent(members, count, s->rank->better, &s->rng);
-    bool cross = a != b && rng_chance(&s->rng, s->tuning.crossover_rate);
-    if (cross) {
-        variation_cross(&s->vary, &s->rng, genes, a->genes, b->genes);
-    } else {
-        memcpy(genes, a->genes, s->gene_count * sizeof *genes);
-    }
-    if (!cross || rng_chance(&s->rng, s->tuning.mutate_after_crossover)) {
-        variation_mutate(&s->vary, &s->rng, genes);
-    }
-}
-
-static bool vary(evocc_search *s, int32_t *genes)
-{
-    for (int i = 0; i < VARIATION_TRIES && !s->no_memory; i++) {
-        if (s->initial) {
-            variation_near_default(&s->vary, &s->rng, genes);
-        } else {
-            make_child(s, genes);
-        }
-        if (make_proposable(s, genes, true)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* The best of several children, as far as the forest can tell. */
-static bool screen(evocc_search *s, int32_t *genes)
-{
-    if (!vary(s, genes)) {
-        return false;
-    }
-    if (s->initial || !s->forest.grown || rng_chance(&s->rng, s->tuning.unscreened)) {
-        return true;
-    }
-    double best = forest_predict(&s->forest, genes);
-    for (double i = 1; i < s->tuning.screened && vary(s, s->child); i++) {
-        double promise = forest_predict(&s->forest, s->child);
-        if (promise < best) {
-            best = promise;
-            memcpy(genes, s->child, s->gene_count * sizeof *genes);
-        }
-    }
-    return true;
-}
-
-static bool sample(evocc_search *s, int32_t *genes, int tries)
-{
-    for (int i = 0; i < tries && !s->no_memory; i++) {
-        evocc_status status = space_sample(s->space, &s->rng, genes, NULL);
-        s->no_memory = s->no_memory || status == EVOCC_NO_MEMORY;
-        if (status == EVOCC_OK && make_proposable(s, genes, false)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool walk_on(evocc_search *s, int32_t *genes)
-{
-    while (!s->no_memory && walk_next(&s->walk, s->space, genes)) {
-        if (make_proposable(s, genes, false)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool propose(evocc_search *s, int32_t *genes)
-{
-    if (s->asked == 0) {
-        memset(genes, 0xff, s->gene_count * sizeof *genes); /* all SPACE_ABSENT: the baseline */
-        return true;
-    }
-    if (next_seed(s, genes)) {
-        return true;
-    }
-    bool varied = s->initial ? rng_chance(&s->rng, s->tuning.near_share) : s->pool.member_count > 0;
-    if ((varied && screen(s, genes)) || sample(s, genes, SAMPLE_TRIES)) {
-        return true;
-    }
-    return s->walk.size != 0 ? walk_on(s, genes) : sample(s, genes, LAST_TRIES);
-}
-
-/* ---- Generations ------------------------------------------------------------------------------
- */
-
-static void keep_best(evocc_search *s)
-{
-    pool *p = &s->pool;
-    s->rank->survive(s->rank_state, p->members, p->member_count, s->options.pool_size, &s->rng);
-    pool_cut(p, s->options.pool_size);
-}
-
-/* A pool that no longer improves is set aside but for its best few, and another one grows from new
-   samples. When that one is stale too, both are joined: their best may have a child that beats
-   them. */
-static void restart_or_join(evocc_search *s)
-{
-    s->stale = 0;
-    if (s->pool.hall_count > 0) {
-        pool_recall(&s->pool);
-        keep_best(s);
-    } else {
-        pool_retire(&s->pool, (size_t)(s->tuning.hall_share * (double)s->options.pool_size));
-        s->initial = true;
-    }
-}
-
-/* Targets are ranks: what is learned does not depend on the unit or the spread of the metric. */
-static void learn(evocc_search *s)
-{
-    forest *f = &s->forest;
-    for (size_t i = 0; i < s->pool.flight_count; i++) {
-        const individual *one = s->pool.flight[i];
-        size_t row = f->next_row;
-        forest_add(f, one->genes);
-        s->scores[row] = one->state == INDIVIDUAL_VALID ? one->values[0] : 1e300;
-    }
-    for (size_t i = 0; i < f->row_count; i++) {
-        double better = 0;
-        for (size_t j = 0; j < f->row_count; j++) {
-            better += s->scores[j] < s->scores[i] ? 1 : 0;
-        }
-        f->targets[i] = exact_log(1 + better);
-    }
-    forest_grow(f, &s->rng);
-}
-
-static void next_generation(evocc_search *s)
-{
-    if (s->tuning.screened > 1) {
-        learn(s);
-    }
-    pool_merge(&s->pool, s->asked);
-    keep_best(s);
-    bool improved = false; /* someone of the last generation is in the best front */
-    for (size_t i = 0; i < s->pool.member_count; i++) {
-        const individual *one = s->pool.members[i];
-        improved = improved || (one->front == 0 && one->generation == s->generation);
-    }
-    s->stale = improved ? 0 : s->stale + 1;
-    s->generation++;
-    s->generation_end = s->asked + s->options.cull_size;
-    s->initial =
-        s->generation < INITIAL_GENERATIONS && s->pool.member_count * 5 < s->options.pool_size;
-    if (s->tuning.stale_limit > 0 && s->stale >= s->tuning.stale_limit) {
-        restart_or_join(s);
-    }
-}
-
-static evocc_status before_asking(evocc_search *s, evocc_error *error)
-{
-    if (s->asked < s->generation_end) {
-        return EVOCC_OK;
-    }
-    if (s->generation + 1 >= s->options.generations) {
-        return error_set(error, EVOCC_DONE, "all %zu generations were asked",
-                         s->options.generations);
-    }
-    if (s->told < s->asked) {
-        return error_set(error, EVOCC_WAIT, "%llu answers of generation %u are missing",
-                         (unsigned long long)(s->asked - s->told), (unsigned)s->generation);
-    }
-    next_generation(s);
-    return EVOCC_OK;
-}
 
 static uint32_t count_controls(const int32_t *genes, size_t count)
 {
@@ -423,33 +260,23 @@ evocc_status search_ask(search_candidate *out, evocc_search *s, evocc_error *err
     if (!seen_reserve(&s->seen)) {
         return error_no_memory(error);
     }
-    evocc_status status = before_asking(s, error);
+    evocc_status status = advance(s, error);
     if (status != EVOCC_OK) {
         return status;
     }
-    /* What making a candidate moves on, to be put back when memory runs out half-way. */
-    rng r = s->rng;
-    walk w = s->walk;
-    size_t seeds_used = s->seeds_used;
-    s->no_memory = false;
     individual *one = pool_launch(&s->pool, s->asked);
-    bool made = propose(s, one->genes);
-    if (s->no_memory) {
+    status = propose(s, one, error);
+    if (status != EVOCC_OK) {
         pool_abort(&s->pool);
-        s->rng = r;
-        s->walk = w;
-        s->seeds_used = seeds_used;
-        return error_no_memory(error);
-    }
-    if (!made) {
-        pool_abort(&s->pool);
-        s->exhausted = true;
-        return error_set(error, EVOCC_EXHAUSTED, "no candidate is left that was not asked");
+        s->exhausted = status == EVOCC_EXHAUSTED;
+        return status;
     }
     one->generation = s->generation;
     one->controls = count_controls(one->genes, s->gene_count);
-    seen_add(&s->seen, space_hash(s->space, one->genes));
-    *out = (search_candidate){one->id, one->generation, one->genes};
+    if (one->repeat_of == INDIVIDUAL_NONE) {
+        seen_add(&s->seen, space_hash(s->space, one->genes));
+    }
+    *out = (search_candidate){one->id, one->generation, one->genes, one->repeat_of};
     s->asked++;
     return EVOCC_OK;
 }
@@ -460,19 +287,14 @@ evocc_status search_ask(search_candidate *out, evocc_search *s, evocc_error *err
 /* Fills in values and violation; false when a number is missing. */
 static bool take_values(const evocc_search *s, individual *one, const double *values)
 {
-    one->violation = 0;
     for (size_t i = 0; i < s->options.objective_count; i++) {
-        const search_objective *o = &s->objectives[i];
-        if (!isfinite(values[i])) {
+        double value = values[s->order[i]];
+        if (!isfinite(value)) {
             return false;
         }
-        one->values[i] = o->maximize ? -values[i] : values[i];
-        double limit = o->maximize ? -o->limit : o->limit;
-        if (o->limited && one->values[i] > limit) {
-            double scale = fabs(limit) > 0 ? fabs(limit) : 1;
-            one->violation += (one->values[i] - limit) / scale;
-        }
+        one->values[i] = s->objectives[s->order[i]].maximize ? -value : value;
     }
+    one->violation = violation_of(s, one->values);
     return true;
 }
 
@@ -489,7 +311,7 @@ evocc_status search_tell(evocc_search *s, uint64_t id, evocc_outcome outcome, co
                          (unsigned long long)id);
     }
     bool valid = outcome == EVOCC_OUTCOME_OK && take_values(s, one, values);
-    if (valid) {
+    if (valid && one->repeat_of == INDIVIDUAL_NONE) {
         evocc_status status = archive_offer(&s->archive, one, error);
         if (status != EVOCC_OK) {
             return status;
@@ -519,22 +341,63 @@ const int32_t *search_front_genes(const evocc_search *s, uint64_t id)
 
 void search_get_progress(search_progress *out, const evocc_search *s)
 {
+    const search_options *o = &s->options;
+    uint64_t budget = o->pool_size + (uint64_t)o->cull_size * (o->generations - 1);
     *out = (search_progress){
         .generation = s->generation,
-        .generations = (uint32_t)s->options.generations,
+        .generations = (uint32_t)o->generations,
         .asked = s->asked,
         .told = s->told,
         .valid = s->valid,
-        .budget =
-            s->options.pool_size + (uint64_t)s->options.cull_size * (s->options.generations - 1),
+        .budget = o->max_trials > 0 && o->max_trials < budget ? o->max_trials : budget,
+        .stale = s->stale,
+        .diversity = s->diversity,
+        .restarted = s->pool.elders.count > 0,
     };
 }
 
-static uint64_t hash_individuals(const evocc_search *s, individual *const *items, size_t count,
-                                 uint64_t hash)
+void search_importance(double *out, const evocc_search *s, size_t objective)
 {
+    for (size_t i = 0; i < s->options.objective_count; i++) {
+        if (s->order[i] == objective) {
+            marginal_importance(&s->marginal, i, out);
+        }
+    }
+}
+
+evocc_status search_front_hypervolume(double *out, const evocc_search *s, const double *reference,
+                                      evocc_error *error)
+{
+    size_t m = s->ranked_count;
+    if (m < 2 || m > HYPERVOLUME_OBJECTIVES_MAX) {
+        return error_set(error, EVOCC_UNSUPPORTED, "hypervolume is for 2 to %d objectives, not %zu",
+                         HYPERVOLUME_OBJECTIVES_MAX, m);
+    }
+    size_t count = s->archive.count;
+    double limits[HYPERVOLUME_OBJECTIVES_MAX];
+    for (size_t k = 0; k < m; k++) {
+        limits[k] = s->objectives[s->order[k]].maximize ? -reference[k] : reference[k];
+    }
+    double *points = mem_alloc(count, m * sizeof *points);
+    size_t *scratch = mem_alloc(hypervolume_scratch(count, m), sizeof *scratch);
+    if (points == NULL || scratch == NULL) {
+        mem_free(points);
+        mem_free(scratch);
+        return error_no_memory(error);
+    }
     for (size_t i = 0; i < count; i++) {
-        const individual *one = items[i];
+        memcpy(points + i * m, s->archive.entries[i]->as.values, m * sizeof *points);
+    }
+    *out = hypervolume(points, count, m, limits, scratch);
+    mem_free(points);
+    mem_free(scratch);
+    return EVOCC_OK;
+}
+
+static uint64_t hash_individuals(const evocc_search *s, const individuals *list, uint64_t hash)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        const individual *one = list->items[i];
         uint64_t facts[] = {one->id, (uint64_t)one->state, one->measurements};
         hash = hash64(facts, sizeof facts, hash);
         hash = hash64(one->genes, s->gene_count * sizeof *one->genes, hash);
@@ -547,9 +410,11 @@ static uint64_t hash_individuals(const evocc_search *s, individual *const *items
 
 uint64_t search_fingerprint(const evocc_search *s)
 {
-    uint64_t facts[] = {s->asked, s->told, s->valid, s->generation, s->seen.count, s->walk.visited};
+    uint64_t facts[] = {s->asked,      s->told,       s->valid,        s->generation,
+                        s->seen.count, s->pool_stale, s->walk.visited, s->marginal.count};
     uint64_t hash = hash64(s->rng.state, sizeof s->rng.state, 0);
     hash = hash64(facts, sizeof facts, hash);
-    hash = hash_individuals(s, s->pool.members, s->pool.member_count, hash);
-    return hash_individuals(s, s->pool.flight, s->pool.flight_count, hash);
+    hash = hash_individuals(s, &s->pool.members, hash);
+    hash = hash_individuals(s, &s->pool.elders, hash);
+    return hash_individuals(s, &s->pool.flight, hash);
 }

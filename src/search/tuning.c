@@ -1,23 +1,25 @@
 #include "search/tuning.h"
 
-#include <stddef.h>
 #include <string.h>
 
 const search_tuning search_tuning_default = {
     .near_share = 0.1,
+    .spread = 8,
+    .parent_share = 0.25,
+    .stale_spread = 0.5,
+    .marginal_share = 0.2,
     .crossover_rate = 0.7,
     .mutate_after_crossover = 0,
-    .parent_share = 0.5,
     .mutation_one = 2,
     .mutation_three = 0,
     .mutation_rate = 0.5,
     .mutation_power = 0.5,
     .step_share = 0.5,
     .step_longer = 0.5,
-    .stale_limit = 0,
-    .hall_share = 0.25,
-    .clearing = 0,
-    .screened = 1,
+    .double_share = 0.2,
+    .stale_limit = 8,
+    .elder_share = 0.5,
+    .screened = 4,
     .unscreened = 0.2,
 };
 
@@ -30,11 +32,24 @@ static const struct {
     const char *name;
     size_t offset;
 } constants[] = {
-    CONSTANT(near_share),    CONSTANT(crossover_rate), CONSTANT(mutate_after_crossover),
-    CONSTANT(parent_share),  CONSTANT(mutation_one),   CONSTANT(mutation_three),
-    CONSTANT(mutation_rate), CONSTANT(mutation_power), CONSTANT(step_share),
-    CONSTANT(step_longer),   CONSTANT(stale_limit),    CONSTANT(hall_share),
-    CONSTANT(clearing),      CONSTANT(screened),       CONSTANT(unscreened),
+    CONSTANT(near_share),
+    CONSTANT(spread),
+    CONSTANT(parent_share),
+    CONSTANT(stale_spread),
+    CONSTANT(marginal_share),
+    CONSTANT(crossover_rate),
+    CONSTANT(mutate_after_crossover),
+    CONSTANT(mutation_one),
+    CONSTANT(mutation_three),
+    CONSTANT(mutation_rate),
+    CONSTANT(mutation_power),
+    CONSTANT(step_share),
+    CONSTANT(step_longer),
+    CONSTANT(double_share),
+    CONSTANT(stale_limit),
+    CONSTANT(elder_share),
+    CONSTANT(screened),
+    CONSTANT(unscreened),
 };
 
 _Static_assert(sizeof constants / sizeof *constants == sizeof(search_tuning) / sizeof(double),

@@ -9,20 +9,27 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* All are doubles, so that a bench can set them by name. */
 typedef struct search_tuning {
-    double near_share;             /* of the first pool: a few steps from the baseline */
-    double crossover_rate;         /* chance that a child has two parents */
-    double mutate_after_crossover; /* chance that such a child is mutated as well */
-    double parent_share;           /* of the pool, the best of it: who may be a parent */
+    /* The first pool. */
+    double near_share; /* a few steps from the baseline; the rest is uniform */
+    double spread;     /* samples drawn for each uniform one, of which the farthest is taken */
+    /* Parents. */
+    double parent_share;   /* of the pool, the best of it: who takes part in tournaments */
+    double stale_spread;   /* parent_share grows by this part of it with every stale generation */
+    double marginal_share; /* first parents that are the best with some value of some control */
+    /* Children. */
+    double crossover_rate;         /* those with two parents */
+    double mutate_after_crossover; /* of these: those that are mutated as well */
     double mutation_one, mutation_three, mutation_rate, mutation_power; /* weights of the mixture */
-    double step_share;  /* of the moves of ordered controls: steps, the rest any other value */
-    double step_longer; /* chance of each further step */
-    double stale_limit; /* generations without a better trial before the pool starts afresh; 0:
-                           never */
-    double hall_share;  /* of the pool: how many are kept aside meanwhile */
-    double
-        clearing; /* a survivor this near to a better one (in genes) is kept only if room is left */
-    double screened;   /* children made for each proposal, of which the forest picks one; 1: none */
+    double step_share;   /* of the moves of ordered controls: steps */
+    double step_longer;  /* chance of each further step */
+    double double_share; /* of the moves of ordered controls: to twice or half the number */
+    /* Restarts. */
+    double stale_limit; /* generations without improvement before a second pool is begun */
+    double elder_share; /* of the proposals then: children of the older pool */
+    /* The learned prescreen, where it is switched on. */
+    double screened;   /* children made for each proposal, of which the forest picks one */
     double unscreened; /* share of the proposals that the forest has no say in */
 } search_tuning;
 

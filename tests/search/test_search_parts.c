@@ -116,7 +116,7 @@ static void test_archive_keeps_exactly_the_front(void **state)
         size_t count = 1 + (size_t)rng_below(&r, CROWD);
         size_t objectives = 1 + (size_t)rng_below(&r, 4);
         make_crowd(&c, count, objectives, round % 2 ? 4 : 1000, &r);
-        archive a = {.gene_count = 1, .objective_count = objectives};
+        archive a = {.gene_count = 1, .objective_count = objectives, .ranked_count = objectives};
         evocc_error error;
         for (size_t i = 0; i < count; i++) {
             assert_status(archive_offer(&a, c.order[i], &error), EVOCC_OK, &error);
