@@ -77,7 +77,9 @@ typedef struct evaluate_static_options {
 /*
  * Compiles a candidate and reads what the compiler and the machine code tell; no GPU. A candidate
  * whose rewritten PTX and options equal those of an earlier one is not compiled again. spill_bytes
- * is unknown when spills may have gone to shared memory, which no ptxas counts.
+ * is unknown when spills may have gone to shared memory, which no ptxas counts. Once the baseline
+ * (all genes absent) was compiled, a candidate that would break a launch the baseline allows is
+ * rejected (launch.h).
  */
 evocc_status evaluate_static_new(evaluator **out, const evaluate_static_options *options,
                                  evocc_error *error);

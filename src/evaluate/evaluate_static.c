@@ -14,6 +14,7 @@
 #include "evaluate/compile_outcome.h"
 #include "evaluate/evaluate.h"
 #include "evaluate/finding.h"
+#include "evaluate/launch.h"
 
 #include "util/error.h"
 #include "util/files.h"
@@ -39,6 +40,7 @@ typedef struct slot {
     char *command; /* for a person; the result takes it */
     hash128 key;
     bool may_spill_to_shared;
+    bool baseline; /* all genes absent */
     finding found; /* of READY */
     char detail[EVOCC_ERROR_SIZE];
 } slot;
@@ -48,6 +50,7 @@ typedef struct static_evaluator {
     evaluate_static_options o;
     slot *slots;
     memo known;
+    launch_limits limits;  /* of the baseline, once it was compiled */
     ptx_setting *settings; /* room for one of every control */
     strbuf text;           /* of the candidate at hand; kept for its memory */
 } static_evaluator;
@@ -258,6 +261,16 @@ static evocc_status place(static_evaluator *self, slot *s, const int32_t *genes,
     return status;
 }
 
+static bool all_absent(const static_evaluator *self, const int32_t *genes)
+{
+    for (size_t i = 0; i < space_count(self->o.space); i++) {
+        if (genes[i] != SPACE_ABSENT) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static evocc_status submit(evaluator *e, uint64_t id, const int32_t *genes, evocc_error *error)
 {
     static_evaluator *self = self_of(e);
@@ -267,6 +280,7 @@ static evocc_status submit(evaluator *e, uint64_t id, const int32_t *genes, evoc
                          e->workers);
     }
     s->id = id;
+    s->baseline = all_absent(self, genes);
     s->command = reproducing_command(self, genes);
     evocc_status status =
         s->command != NULL ? place(self, s, genes, error) : error_no_memory(error);
@@ -282,7 +296,7 @@ static evocc_status submit(evaluator *e, uint64_t id, const int32_t *genes, evoc
 /* ---- Metrics ----------------------------------------------------------------------------- */
 
 static evocc_status measure(static_evaluator *self, slot *s, finding *f, const process_result *r,
-                            evocc_error *error)
+                            compile_outcome *outcome, evocc_error *error)
 {
     compiler_stats stats = {0};
     evocc_status status = compiler_ptxas.read_stats(&stats, r->output, r->errors, error);
@@ -293,6 +307,12 @@ static evocc_status measure(static_evaluator *self, slot *s, finding *f, const p
     f->metrics[EVALUATE_COMPILE_TIME] = r->cpu_s;
     if (s->may_spill_to_shared && !(f->metrics[EVALUATE_SHARED_BYTES] <= 0.0)) {
         f->metrics[EVALUATE_SPILL_BYTES] = (double)NAN;
+    }
+    if (s->baseline) {
+        launch_limits_set(&self->limits, &stats);
+    } else if (!launch_allowed(&self->limits, self->o.module, &stats, outcome->detail,
+                               sizeof outcome->detail)) {
+        outcome->outcome = EVOCC_OUTCOME_REJECTED;
     }
     compiler_stats_dispose(&stats);
     return EVOCC_OK;
@@ -344,7 +364,7 @@ static evocc_status examine(static_evaluator *self, slot *s, finding *f, const p
         status = read_code(self, s, f, &outcome, error);
     }
     if (status == EVOCC_OK && outcome.outcome == EVOCC_OUTCOME_OK) {
-        status = measure(self, s, f, r, error);
+        status = measure(self, s, f, r, &outcome, error);
     }
     f->outcome = outcome.outcome;
     snprintf(s->detail, sizeof s->detail, "%s", outcome.detail);
@@ -451,6 +471,7 @@ evocc_status evaluate_static_cubin(char **out, size_t *length, evaluator *e, con
         return error_set(error, EVOCC_BUSY, "%zu candidates are still in flight", e->in_flight);
     }
     slot *s = &self->slots[0];
+    s->baseline = all_absent(self, genes);
     process_result r = {0};
     finding f = {0};
     evocc_status status = compile_again(self, s, genes, &r, error);
@@ -487,6 +508,7 @@ static void free_evaluator(evaluator *e)
         mem_free(s->command);
     }
     memo_dispose(&self->known);
+    launch_limits_dispose(&self->limits);
     strbuf_dispose(&self->text);
     mem_free(self->settings);
     mem_free(self->slots);
@@ -523,12 +545,13 @@ evocc_status evaluate_static_new(evaluator **out, const evaluate_static_options 
         return error_no_memory(error);
     }
     self->o = *options;
-    self->base.deadline_s = options->deadline_s > 0.0 ? options->deadline_s : default_deadline_s;
     if (self->o.memory_limit_bytes == 0) {
         self->o.memory_limit_bytes = memory_of_machine();
     }
-    self->base =
-        (evaluator){.class = &static_class, .workers = options->workers > 0 ? options->workers : 1};
+    self->base = (evaluator){.class = &static_class,
+                             .workers = options->workers > 0 ? options->workers : 1,
+                             .deadline_s = options->deadline_s > 0.0 ? options->deadline_s
+                                                                     : default_deadline_s};
     self->slots = mem_alloc(self->base.workers, sizeof *self->slots);
     self->settings = mem_alloc(space_count(options->space) + 1, sizeof *self->settings);
     evocc_status status =

@@ -396,7 +396,6 @@ static evocc_status note_known(const store_trial *trial, void *context, evocc_er
     }
     study_known *known = &s->known[trial->id];
     known->present = true;
-    s->known_trials++;
     known->outcome = trial->outcome;
     known->candidate = hash128_of(trial->candidate, strlen(trial->candidate), 0);
     double metrics[EVALUATE_METRIC_COUNT];

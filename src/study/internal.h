@@ -52,9 +52,8 @@ struct study {
 
     /* state of the loop */
     study_known *known;
-    size_t known_count;  /* entries of `known`, gaps included */
-    size_t known_trials; /* present ones */
-    map codes;           /* code hash -> first trial; keys in texts */
+    size_t known_count; /* entries of `known`, gaps included */
+    map codes;          /* code hash -> first trial; keys in texts */
     uint64_t trials, valid, shared;
     double baseline_values[OBJECTIVE_COUNT_MAX];
     double best_values[OBJECTIVE_COUNT_MAX];

@@ -311,11 +311,10 @@ static evocc_status search_to_end(run *r, evocc_error *error)
 
 /* The baseline comes alone: nothing is worth compiling when it fails, and the deadline of the
    others follows from its time. */
-static evocc_status run_baseline(run *r, evocc_error *error)
+static evocc_status run_baseline(run *r, bool *fresh, evocc_error *error)
 {
-    bool submitted;
-    evocc_status status = ask_one(r, &submitted, error);
-    if (status == EVOCC_OK && submitted) {
+    evocc_status status = ask_one(r, fresh, error);
+    if (status == EVOCC_OK && *fresh) {
         status = take_result(r, error);
     }
     return status;
@@ -341,7 +340,25 @@ static evocc_status read_baseline(const store_trial *trial, void *context, evocc
     return EVOCC_DONE; /* ids rise: the first is all that is wanted */
 }
 
-static evocc_status check_baseline(study *s, evocc_error *error)
+/* A resumed study compiles its baseline again: the evaluator judges the others by it, and a
+   compiler that gives other code than it gave is another one, whatever it says of itself. */
+static evocc_status compile_baseline_again(study *s, const baseline_record *then,
+                                           evocc_error *error)
+{
+    evaluate_result now = {0};
+    evocc_status status = study_evaluate(&now, s, "", error);
+    if (status == EVOCC_OK &&
+        (now.outcome != then->outcome || strcmp(now.code_hash, then->code_hash) != 0)) {
+        status = error_set(error, EVOCC_MISMATCH,
+                           "%s: the baseline compiles to other machine code than when the study "
+                           "began: start a new study with --study",
+                           s->path);
+    }
+    evaluate_result_dispose(&now);
+    return status;
+}
+
+static evocc_status check_baseline(study *s, bool fresh, evocc_error *error)
 {
     baseline_record baseline = {.outcome = EVOCC_OUTCOME_CANCELLED};
     evocc_status status = store_each_trial(s->store, read_baseline, &baseline, error);
@@ -364,9 +381,13 @@ static evocc_status check_baseline(study *s, evocc_error *error)
     if (s->deadline_s <= 0) {
         s->evaluator->deadline_s = fmax(60, 10 * baseline.wall_s);
     }
-    /* A study that went on from here had its canary. */
-    return s->known_trials > 1 ? EVOCC_OK
-                               : evaluate_canary(s->evaluator, s->space, baseline.code_hash, error);
+    if (!fresh) {
+        status = compile_baseline_again(s, &baseline, error);
+        if (status != EVOCC_OK) {
+            return status;
+        }
+    }
+    return evaluate_canary(s->evaluator, s->space, baseline.code_hash, error);
 }
 
 /* Machine code of the baseline and of the front, so that the file shows what was found. */
@@ -426,9 +447,10 @@ evocc_status study_run(study *s, study_progress_function progress, void *context
     if (r.flights == NULL) {
         return error_no_memory(error);
     }
-    evocc_status status = run_baseline(&r, error);
+    bool fresh = false;
+    evocc_status status = run_baseline(&r, &fresh, error);
     if (status == EVOCC_OK) {
-        status = check_baseline(s, error);
+        status = check_baseline(s, fresh, error);
     }
     if (status == EVOCC_OK) {
         status = search_to_end(&r, error);

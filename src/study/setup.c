@@ -178,10 +178,14 @@ static evocc_status add_ptx_controls(study *s, evocc_error *error)
     return status;
 }
 
+/* A bound on registers sizes the pool that setmaxnreg draws on (PTX ISA, "setmaxnreg"); a pool that
+   is too small stops the kernel for ever. */
 static bool keep_control(const space_control *control, void *context)
 {
     const study *s = context;
-    return s->allow_numerics || control->numerics == SPACE_EXACT;
+    bool bounds = control->group != NULL && strcmp(control->group, "registers") == 0;
+    return (s->allow_numerics || control->numerics == SPACE_EXACT) &&
+           !(bounds && ptx_uses_opcode(s->module, "setmaxnreg"));
 }
 
 /* ptxas options reach the whole module: with several entries they are searched only when all of
