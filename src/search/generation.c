@@ -265,7 +265,7 @@ static void begin_generation(evocc_search *s)
     s->generation_end = s->asked + s->options.cull_size;
     s->initial =
         s->generation < INITIAL_GENERATIONS && s->pool.elders.count == 0 && !has_parents(s);
-    if (s->tuning.stale_limit > 0 && s->pool_stale >= s->tuning.stale_limit) {
+    if (s->tuning.stale_limit > 0 && s->pool_stale >= s->tuning.stale_limit && has_parents(s)) {
         restart_or_join(s);
     }
     if (s->options.prescreen) {

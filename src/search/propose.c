@@ -80,11 +80,12 @@ static void make_child(evocc_search *s, int32_t *genes)
     }
 }
 
-/* A new candidate near the default (first pool) or from parents. */
+/* A new candidate near the default, while there are no parents yet, or from parents. */
 static bool vary(evocc_search *s, int32_t *genes)
 {
+    bool near = !s->elder && (s->initial || s->pool.members.count == 0);
     for (int i = 0; i < VARIATION_TRIES && !s->no_memory; i++) {
-        if (s->initial && !s->elder) {
+        if (near) {
             variation_near_default(&s->vary, &s->rng, genes);
         } else {
             make_child(s, genes);
