@@ -363,9 +363,22 @@ static uint32_t only_block(const ptx_facts *f, uint32_t id)
     return block != d->block && ptx_cfg_dominates(f->cfg, d->block, block) ? block : PTX_NONE;
 }
 
+/* A block keeps its last instruction, so that none becomes empty and the numbers of blocks stay. */
+static bool ends_block(const ptx_facts *f, uint32_t statement)
+{
+    const ptx_block *block =
+        &f->module->blocks[f->function->first_block + ptx_facts_block(f, statement)];
+    for (uint32_t i = statement + 1; i < block->first + block->count; i++) {
+        if (f->module->statements[i].kind == PTX_INSTRUCTION) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool sink_filter(const ptx_facts *f, uint32_t id)
 {
-    return only_block(f, id) != PTX_NONE;
+    return only_block(f, id) != PTX_NONE && !ends_block(f, ptx_facts_definition(f, id)->statement);
 }
 
 static void sink_visit(ptx_graft *graft, uint32_t id, int32_t mode)
@@ -374,7 +387,8 @@ static void sink_visit(ptx_graft *graft, uint32_t id, int32_t mode)
     const ptx_module *m = f->module;
     const ptx_definition *d = ptx_facts_definition(f, id);
     uint32_t block = only_block(f, id);
-    if (block == PTX_NONE || (mode == SINK_OUT && ptx_remat_is_deeper(f, d->block, block))) {
+    if (block == PTX_NONE || ends_block(f, d->statement) ||
+        (mode == SINK_OUT && ptx_remat_is_deeper(f, d->block, block))) {
         return;
     }
     uint32_t place = ptx_graft_place(f, uses_of(f, id)[0]);

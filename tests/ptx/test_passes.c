@@ -1,0 +1,287 @@
+/* What each pass does, and that the checker agrees: by hand, and for random candidates drawn from
+   the controls that the module itself lists. */
+#include "helpers.h"
+
+#include "ptx/checker.h"
+#include "util/rng.h"
+
+#include <stdio.h>
+
+static void assert_checked(const ptx_module *before, const char *text, const char *what)
+{
+    evocc_error error;
+    ptx_module *after = NULL;
+    if (ptx_parse(&after, text, strlen(text), "rewritten", &error) != EVOCC_OK ||
+        ptx_check(before, after, &error) != EVOCC_OK) {
+        fail_msg("%s: %s", what, error.message);
+    }
+    ptx_free(after);
+}
+
+/* The kernel's body after one setting, from the first line behind the declarations, without "\t".
+ */
+static char *body_after(const char *body, const char *name, const char *value)
+{
+    char *text = kernel_of(body);
+    ptx_module *module = module_of(text);
+    char *out = rewritten(module, name, value);
+    assert_checked(module, out, name);
+    ptx_free(module);
+    mem_free(text);
+    return out;
+}
+
+static void assert_rewritten(const char *body, const char *name, const char *value,
+                             const char *expected)
+{
+    char *out = body_after(body, name, value);
+    if (strstr(out, expected) == NULL) {
+        fail_msg("%s=%s: expected\n%s\nin\n%s", name, value, expected, out);
+    }
+    mem_free(out);
+}
+
+static void assert_untouched(const char *body, const char *name, const char *value)
+{
+    char *text = kernel_of(body);
+    char *out = body_after(body, name, value);
+    assert_string_equal(text, out);
+    mem_free(out);
+    mem_free(text);
+}
+
+#define LOOP \
+    "L: add.s32 %r8, %r8, 1;\nst.global.b32 [g], %r3;\n@%p1 bra L;\nst.global.b32 [g], %r3;"
+
+static void test_slice(void **state)
+{
+    (void)state;
+    static const char body[] =
+        "mov.u32 %r1, %tid.x;\nshl.b32 %r2, %r1, 3;\nadd.s32 %r3, %r2, 5;\n" LOOP;
+    assert_rewritten(body, "slice@k", "loop",
+                     "L: add.s32 %r8, %r8, 1;\nmov.u32 %e0_0, %tid.x;\n\tshl.b32 %e0_1, %e0_0, 3;\n"
+                     "\tadd.s32 %e0_2, %e0_1, 5;\n\tst.global.b32 [g], %e0_2;\n@%p1 bra L;\n"
+                     "st.global.b32 [g], %r3;");
+    assert_rewritten(body, "slice@k", "loop", ".reg .b32 %e0_0;");
+    assert_rewritten(body, "slice@k", "post",
+                     "st.global.b32 [g], %r3;\n@%p1 bra L;\nmov.u32 %e0_0, %tid.x;");
+    assert_rewritten(body, "slice@k.v2", "loop", "st.global.b32 [g], %e0_2;");
+    assert_untouched(body, "slice@k.v1", "loop"); /* used in its own block only */
+    assert_untouched(body, "slice@k", "off");
+    /* Not past a value that is not pure, a guard, a second definition or a clock. */
+    assert_untouched("ld.global.b32 %r3, [g];\n" LOOP, "slice@k", "all");
+    assert_untouched("@%p2 add.s32 %r3, %r1, 5;\n" LOOP, "slice@k", "all");
+    assert_untouched("add.s32 %r3, %r1, 5;\nadd.s32 %r3, %r3, 1;\n" LOOP, "slice@k", "all");
+    assert_untouched("mov.u32 %r3, %clock;\n" LOOP, "slice@k", "all");
+    assert_untouched("add.s32 %r3, %r8, 5;\n" LOOP, "slice@k", "all"); /* %r8 changes in the loop */
+    /* From a load on, the load itself stays. */
+    assert_rewritten("ld.global.b32 %r1, [g];\nadd.s32 %r3, %r1, 5;\n" LOOP, "slice@k", "loop",
+                     "add.s32 %e0_0, %r1, 5;\n\tst.global.b32 [g], %e0_0;");
+    /* A nested scope that hides names: the copy stands in front of it. */
+    assert_rewritten("mov.u32 %r1, %tid.x;\nadd.s32 %r3, %r1, 5;\nL:\n{ .reg .b32 %r<2>; "
+                     "mov.b32 %r1, %r3; st.global.b32 [g], %r1; }\n@%p1 bra L;",
+                     "slice@k", "loop",
+                     "mov.u32 %e0_0, %tid.x;\n\tadd.s32 %e0_1, %e0_0, 5;\n\t{ .reg .b32 %r<2>; "
+                     "mov.b32 %r1, %e0_1;");
+    /* A name like the fresh ones is avoided. */
+    assert_rewritten(".reg .b32 %e0_0;\nmov.u32 %r3, %tid.x;\n" LOOP, "slice@k", "loop",
+                     "mov.u32 %e1_0, %tid.x;");
+}
+
+static void test_remat(void **state)
+{
+    (void)state;
+    static const char body[] = "mov.u32 %r1, %tid.x;\nadd.s32 %r3, %r1, 5;\nst.shared.b32 [s], "
+                               "%r3;\nst.shared.b32 [s+4], %r3;";
+    assert_untouched(body, "remat@k", "far1");
+    assert_rewritten(body, "remat@k.v1", "all1",
+                     "add.s32 %e0_0, %r1, 5;\n\tst.shared.b32 [s], %e0_0;\nadd.s32 %e0_1, %r1, 5;\n"
+                     "\tst.shared.b32 [s+4], %e0_1;");
+    assert_rewritten(
+        body, "remat@k.v1", "all2",
+        "mov.u32 %e0_0, %tid.x;\n\tadd.s32 %e0_1, %e0_0, 5;\n\tst.shared.b32 [s], %e0_1;");
+    assert_rewritten("mov.u32 %r3, %tid.x;\n" LOOP, "remat@k", "far1",
+                     "mov.u32 %e0_0, %tid.x;\n\tst.global.b32 [g], %e0_0;");
+    /* The instruction that a pragma speaks about keeps it. */
+    assert_rewritten(
+        "mov.u32 %r3, %tid.x;\nbar.sync 0;\n.pragma \"used_bytes_mask 0x1\";\n"
+        "st.shared.b32 [s], %r3;",
+        "remat@k", "all1",
+        "mov.u32 %e0_0, %tid.x;\n\t.pragma \"used_bytes_mask 0x1\";\nst.shared.b32 [s], "
+        "%e0_0;");
+}
+
+static void test_sink(void **state)
+{
+    (void)state;
+    static const char body[] = "mov.u32 %r1, %tid.x;\nadd.s32 %r3, %r1, 5;\n@%p1 bra DONE;\n"
+                               "bar.sync 0;\nst.shared.b32 [s], %r3;";
+    assert_rewritten(
+        body, "sink@k", "out",
+        "@%p1 bra DONE;\nbar.sync 0;\nadd.s32 %r3, %r1, 5;\n\tst.shared.b32 [s], %r3;");
+    assert_untouched("mov.u32 %r1, %tid.x;\nadd.s32 %r3, %r1, 5;\nL: st.shared.b32 [s], %r3;\n"
+                     "@%p1 bra L;",
+                     "sink@k", "out");
+    assert_untouched("mov.u32 %r3, %tid.x;\nL: st.shared.b32 [s], %r3;\n@%p1 bra L;", "sink@k",
+                     "any"); /* it would leave no instruction in its block */
+    assert_rewritten("mov.u32 %r3, %tid.x;\nbar.sync 0;\nL: st.shared.b32 [s], %r3;\n@%p1 bra L;",
+                     "sink@k", "any",
+                     "bar.sync 0;\nL: mov.u32 %r3, %tid.x;\n\tst.shared.b32 [s], %r3;");
+    assert_untouched("mov.u32 %r3, %tid.x;\nst.shared.b32 [s], %r3;\n@%p1 bra DONE;\n"
+                     "st.shared.b32 [s], %r3;",
+                     "sink@k", "any");
+}
+
+static void test_missing(void **state)
+{
+    (void)state;
+    char *text = kernel_of("mov.u32 %r1, %tid.x;\nst.shared.b32 [s], %r1;");
+    ptx_module *module = module_of(text);
+    static const char *const names[] = {"slice@k.v1",  "remat@k.x",   "sink@k.v",
+                                        "slice@k.v00", "slice@k.v-1", "slice@k.v99999999999"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        evocc_error error;
+        char message[128];
+        strbuf out = {0};
+        const ptx_setting setting = {names[i], "off"};
+        assert_int_equal(ptx_rewrite(&out, module, &setting, 1, &error), EVOCC_NOT_FOUND);
+        snprintf(message, sizeof message, "test.ptx: no site %s in it", names[i]);
+        assert_string_equal(error.message, message);
+        strbuf_dispose(&out);
+    }
+    ptx_free(module);
+    mem_free(text);
+}
+
+/* ---- Random candidates
+ * ---------------------------------------------------------------------------- */
+
+static void check_candidate(const ptx_module *module, const evocc_space *space,
+                            const int32_t *genes)
+{
+    size_t n = space_count(space), count = 0;
+    ptx_setting *settings = mem_alloc(n, sizeof *settings);
+    strbuf *values = mem_alloc(n, sizeof *values);
+    strbuf text = {0}, what = {0};
+    evocc_error error;
+    for (size_t i = 0; i < n; i++) {
+        if (genes[i] != SPACE_ABSENT) {
+            space_value_text(&values[i], space_get(space, i), genes[i]);
+            settings[count++] = (ptx_setting){space_get(space, i)->name, strbuf_text(&values[i])};
+        }
+    }
+    space_candidate_text(&what, space, genes);
+    if (ptx_rewrite(&text, module, settings, count, &error) != EVOCC_OK) {
+        fail_msg("%s: %s", strbuf_text(&what), error.message);
+    }
+    assert_checked(module, text.data, strbuf_text(&what));
+    for (size_t i = 0; i < n; i++) {
+        strbuf_dispose(&values[i]);
+    }
+    strbuf_dispose(&text);
+    strbuf_dispose(&what);
+    mem_free(values);
+    mem_free(settings);
+}
+
+static evocc_space *space_of(const ptx_module *module)
+{
+    evocc_error error;
+    evocc_space *space;
+    const ptx_limits limits = {.max_version = 90};
+    assert_int_equal(space_new(&space, &error), EVOCC_OK);
+    for (size_t e = 0; e < ptx_entry_count(module); e++) {
+        if (ptx_add_controls(space, module, ptx_entry_name(module, e), &limits, &error) !=
+            EVOCC_OK) {
+            fail_msg("%s", error.message);
+        }
+    }
+    assert_int_equal(space_finish(space, &error), EVOCC_OK);
+    return space;
+}
+
+static void check_random(const char *path, int candidates)
+{
+    evocc_error error;
+    rng r;
+    rng_seed(&r, 3);
+    ptx_module *module = module_of_file(path);
+    evocc_space *space = space_of(module);
+    int32_t *genes = mem_alloc(space_count(space), sizeof *genes);
+    for (int i = 0; i < candidates; i++) {
+        assert_int_equal(space_sample(space, &r, genes, &error), EVOCC_OK);
+        check_candidate(module, space, genes);
+    }
+    mem_free(genes);
+    space_free(space);
+    ptx_free(module);
+}
+
+static void test_random(void **state)
+{
+    (void)state;
+    static const int candidates[EXAMPLE_COUNT] = {8, 10, 20, 25};
+    for (size_t i = 0; i < EXAMPLE_COUNT; i++) {
+        check_random(example_paths[i], candidates[i]);
+    }
+    check_random("tests/ptx/data/odd.ptx", 200);
+}
+
+/* Every value of every wide control alone. */
+static void test_wide(void **state)
+{
+    (void)state;
+    for (size_t e = 0; e < EXAMPLE_COUNT; e++) {
+        ptx_module *module = module_of_file(example_paths[e]);
+        evocc_space *space = space_of(module);
+        size_t n = space_count(space);
+        int32_t *genes = mem_alloc(n, sizeof *genes);
+        for (size_t i = 0; i < n; i++) {
+            const space_control *control = space_get(space, i);
+            assert_true(control->help != NULL && control->source != NULL);
+            for (int32_t v = 0; strchr(control->name, '.') == NULL && v < control->size; v++) {
+                for (size_t k = 0; k < n; k++) {
+                    genes[k] = k == i ? v : SPACE_ABSENT;
+                }
+                check_candidate(module, space, genes);
+            }
+        }
+        mem_free(genes);
+        space_free(space);
+        ptx_free(module);
+    }
+}
+
+static void test_no_memory(void **state)
+{
+    (void)state;
+    char *text = kernel_of("mov.u32 %r1, %tid.x;\nadd.s32 %r3, %r1, 5;\n" LOOP);
+    ptx_module *module = module_of(text);
+    const ptx_setting settings[] = {{"slice@k", "loop"}, {"remat@k", "all2"}, {"sink@k", "any"}};
+    for (long n = 0;; n++) {
+        evocc_error error;
+        strbuf out = {0};
+        mem_fail_after(n);
+        evocc_status status = ptx_rewrite(&out, module, settings, 3, &error);
+        mem_fail_after(-1);
+        strbuf_dispose(&out);
+        if (status == EVOCC_OK) {
+            assert_true(n > 50);
+            break;
+        }
+        assert_int_equal(status, EVOCC_NO_MEMORY);
+    }
+    ptx_free(module);
+    mem_free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_slice),     cmocka_unit_test(test_remat),
+        cmocka_unit_test(test_sink),      cmocka_unit_test(test_missing),
+        cmocka_unit_test(test_wide),      cmocka_unit_test(test_random),
+        cmocka_unit_test(test_no_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
