@@ -81,9 +81,10 @@ char *rewritten(const ptx_module *module, const char *name, const char *value)
 const char *find_ptxas(void)
 {
     static char path[1024];
+    const char *named = getenv("EVOCC_REAL_PTXAS");
     const char *home = getenv("CUDA_HOME");
-    if (system("command -v ptxas >/dev/null 2>&1") == 0) {
-        return "ptxas";
+    if (named != NULL && *named != '\0') {
+        return access(named, X_OK) == 0 ? named : NULL;
     }
     if (home != NULL) {
         snprintf(path, sizeof path, "%s/bin/ptxas", home);
@@ -91,7 +92,7 @@ const char *find_ptxas(void)
             return path;
         }
     }
-    return NULL;
+    return system("command -v ptxas >/dev/null 2>&1") == 0 ? "ptxas" : NULL;
 }
 
 static long sum_before(const char *text, const char *marker, size_t back)

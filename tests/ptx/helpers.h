@@ -35,7 +35,7 @@ char *kernel_of(const char *body);
 /* The text after one setting; fails the test when it is refused. mem_free. */
 char *rewritten(const ptx_module *module, const char *name, const char *value);
 
-/* The real ptxas, or NULL: PATH, then CUDA_HOME/bin. */
+/* The real ptxas, or NULL: EVOCC_REAL_PTXAS, CUDA_HOME/bin, PATH. */
 const char *find_ptxas(void);
 
 /* Compiles for `arch`; true when it exits 0. Spilled bytes (stores and loads) and registers, summed

@@ -61,7 +61,7 @@ static void test_odd(void **state)
 int main(void)
 {
     if (find_ptxas() == NULL) {
-        print_message("skipped: no ptxas on PATH or in CUDA_HOME/bin\n");
+        print_message("no ptxas: neither EVOCC_REAL_PTXAS nor CUDA_HOME/bin nor PATH has one\n");
         return 77;
     }
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_odd), cmocka_unit_test(test_examples)};
