@@ -4,21 +4,22 @@
 
 enum { CLASS_SPACE = 1, CLASS_WORD_START = 2, CLASS_WORD = 4, CLASS_DIGIT = 8 };
 
+/* '0' + the classes of each character, sixteen a row. */
+static const char class_table[] = // clang-format off
+    "0000000001111100"
+    "0000000000000000"
+    "1000620000000000"
+    "<<<<<<<<<<000000"
+    "0666666666666666"
+    "6666666666600006"
+    "0666666666666666"
+    "6666666666600000";
+// clang-format on
+
 static int class_of(char c)
 {
-    if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$') {
-        return CLASS_WORD_START | CLASS_WORD;
-    }
-    if (c >= '0' && c <= '9') {
-        return CLASS_DIGIT | CLASS_WORD;
-    }
-    if (c == '%') {
-        return CLASS_WORD_START;
-    }
-    if (c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\v' || c == '\f') {
-        return CLASS_SPACE;
-    }
-    return 0;
+    unsigned char byte = (unsigned char)c;
+    return byte < sizeof class_table - 1 ? class_table[byte] - '0' : 0;
 }
 
 static char at(const ptx_lexer *lexer, uint32_t position)
