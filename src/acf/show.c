@@ -1,5 +1,7 @@
 #include "acf/acf.h"
 
+#include "ptx/ptx.h"
+
 #include <string.h>
 
 enum { TEXT_WIDTH = 78 };
@@ -91,21 +93,40 @@ static void put_default(strbuf *out, const space_control *known)
     strbuf_putc(out, ')');
 }
 
-static void put_control(strbuf *out, const acf_control *control, const evocc_space *space)
+/* The help of the control, or NULL; of several rewritings of a kind only the first has it. */
+static const char *help_of(const acf_control *control, const space_control *known,
+                           const char *previous_help)
+{
+    if (known != NULL) {
+        return known->help;
+    }
+    ptx_kind kind;
+    if (strncmp(control->full_name, "ptx/", 4) != 0 ||
+        !ptx_kind_of(&kind, control->full_name + 4)) {
+        return NULL;
+    }
+    return kind.help == previous_help ? "" : kind.help;
+}
+
+static const char *put_control(strbuf *out, const acf_control *control, const evocc_space *space,
+                               const char *previous_help)
 {
     size_t index = space == NULL ? (size_t)-1 : space_find(space, control->full_name);
     const space_control *known = index == (size_t)-1 ? NULL : space_get(space, index);
+    const char *help = help_of(control, known, previous_help);
     strbuf_printf(out, "  %s = %s", control->full_name, control->value);
     if (known != NULL) {
         put_default(out, known);
         strbuf_puts(out, known->numerics == SPACE_EXACT ? "" : "  may change results");
-    } else if (space != NULL) {
+    } else if (help == NULL && space != NULL) {
         strbuf_puts(out, "  (not known here)");
     }
     strbuf_putc(out, '\n');
-    if (known != NULL && known->help != NULL) {
-        put_wrapped(out, known->help, 6);
+    if (help != NULL && *help != '\0') {
+        put_wrapped(out, help, 6);
+        return help;
     }
+    return previous_help;
 }
 
 void acf_show(strbuf *out, const acf *file, const evocc_space *space)
@@ -113,7 +134,8 @@ void acf_show(strbuf *out, const acf *file, const evocc_space *space)
     put_target(out, &file->target);
     put_found(out, file);
     strbuf_printf(out, "\nControls (%zu)\n", file->control_count);
+    const char *help = NULL;
     for (size_t i = 0; i < file->control_count; i++) {
-        put_control(out, &file->controls[i], space);
+        help = put_control(out, &file->controls[i], space, help);
     }
 }

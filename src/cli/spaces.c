@@ -1,6 +1,7 @@
 #include "cli/cli.h"
 
 #include "compiler/compiler.h"
+#include "ptx/ptx.h"
 #include "space/space.h"
 #include "util/launcher.h"
 #include "util/mem.h"
@@ -73,6 +74,25 @@ static void values_text(strbuf *out, const space_control *control)
     }
 }
 
+/* Folded to 80 columns, six in. */
+static void help_lines(strbuf *out, const char *help)
+{
+    enum { ROOM = 74 };
+    while (*help != '\0') {
+        size_t length = strlen(help);
+        if (length > ROOM) {
+            length = ROOM;
+            while (length > 0 && help[length] != ' ') {
+                length--;
+            }
+            length = length == 0 ? ROOM : length;
+        }
+        strbuf_printf(out, "      %.*s\n", (int)length, help);
+        help += length;
+        help += strspn(help, " \n");
+    }
+}
+
 static void control_lines(strbuf *out, const space_control *control)
 {
     strbuf_printf(out, "  %s\n      values: ", control->full_name);
@@ -88,21 +108,36 @@ static void control_lines(strbuf *out, const space_control *control)
                                                              : "; approximate results");
     }
     strbuf_puts(out, "\n");
-    const char *help = control->help;
-    while (*help != '\0') {
-        /* Fold at 74 columns. */
-        size_t length = strlen(help);
-        if (length > 74) {
-            length = 74;
-            while (length > 0 && help[length] != ' ') {
-                length--;
-            }
-            length = length == 0 ? 74 : length;
-        }
-        strbuf_printf(out, "      %.*s\n", (int)length, help);
-        help += length;
-        help += strspn(help, " \n");
+    if (control->off_because != NULL) {
+        strbuf_printf(out, "      not searched: %s\n", control->off_because);
     }
+    help_lines(out, control->help);
+}
+
+static int show_ptx(bool json)
+{
+    strbuf text = {0};
+    ptx_kind kind;
+    strbuf_puts(&text, json ? "{\"space\":\"ptx\",\"kinds\":["
+                            : "ptx: kinds of rewriting; which sites a kernel has is told by\n"
+                              "evocc sample KERNEL.ptx\n");
+    for (size_t i = 0; ptx_kind_at(&kind, i); i++) {
+        if (json) {
+            strbuf_printf(&text, "%s{\"name\":\"%s\",\"help\":", i == 0 ? "" : ",", kind.name);
+            strbuf_json_string(&text, kind.help);
+            strbuf_puts(&text, ",\"source\":");
+            strbuf_json_string(&text, kind.source);
+            strbuf_putc(&text, '}');
+        } else {
+            strbuf_printf(&text, "  ptx/%s@ENTRY[.SITE]\n", kind.name);
+            help_lines(&text, kind.help);
+            strbuf_printf(&text, "      (%s)\n", kind.source);
+        }
+    }
+    strbuf_puts(&text, json ? "]}\n" : "");
+    int status = cli_print(strbuf_text(&text), text.length);
+    strbuf_dispose(&text);
+    return status;
 }
 
 static void control_json(strbuf *out, const space_control *control)
@@ -184,7 +219,7 @@ static int list(const spaces_values *v)
         mem_free(path);
     }
     strbuf_puts(&text,
-                v->json ? "]\n" : "ptx        the kernel's own sites: evocc sample KERNEL.ptx\n");
+                v->json ? "]\n" : "ptx        rewriting, at the sites of the kernel at hand\n");
     int status = cli_print(strbuf_text(&text), text.length);
     strbuf_dispose(&text);
     return status;
@@ -199,6 +234,9 @@ static int run(const void *values, const cli_operands *operands)
     if (operands->count != 2 || strcmp(operands->items[0], "show") != 0) {
         fprintf(stderr, "evocc spaces: evocc spaces, or evocc spaces show NAME\n");
         return CLI_USAGE;
+    }
+    if (strcmp(operands->items[1], "ptx") == 0) {
+        return show_ptx(v->json);
     }
     return show(operands->items[1], v);
 }

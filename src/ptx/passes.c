@@ -8,8 +8,10 @@
 #include <string.h>
 
 /* In the order in which they run. */
-static const ptx_pass *const passes[] = {&ptx_pass_slice, &ptx_pass_remat, &ptx_pass_sink,
-                                         &ptx_pass_order, &ptx_pass_frequency};
+static const ptx_pass *const passes[] = {&ptx_pass_slice,       &ptx_pass_remat,    &ptx_pass_sink,
+                                         &ptx_pass_reassociate, &ptx_pass_mad,      &ptx_pass_shift,
+                                         &ptx_pass_field,       &ptx_pass_lop3,     &ptx_pass_swap,
+                                         &ptx_pass_order,       &ptx_pass_frequency};
 enum { PASS_COUNT = sizeof passes / sizeof *passes };
 
 /* ---- Controls -------------------------------------------------------------------------------- */
@@ -284,4 +286,27 @@ evocc_status ptx_rewrite(strbuf *out, const ptx_module *module, const ptx_settin
     strbuf_dispose(&text);
     mem_free(choices);
     return status;
+}
+
+/* ---- For people ------------------------------------------------------------------------------ */
+
+bool ptx_kind_at(ptx_kind *out, size_t index)
+{
+    if (index >= PASS_COUNT) {
+        return false;
+    }
+    const ptx_pass *p = passes[index];
+    *out = (ptx_kind){p->name, p->help, p->source, p->min_version};
+    return true;
+}
+
+bool ptx_kind_of(ptx_kind *out, const char *control)
+{
+    size_t length = strcspn(control, "@");
+    for (size_t i = 0; ptx_kind_at(out, i); i++) {
+        if (strlen(out->name) == length && strncmp(out->name, control, length) == 0) {
+            return true;
+        }
+    }
+    return false;
 }

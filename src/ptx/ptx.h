@@ -36,7 +36,8 @@ const char *ptx_entry_name(const ptx_module *module, size_t index);
 /* True when the entry states how many threads a block may have (.maxntid or .reqntid). */
 bool ptx_entry_bounds_threads(const ptx_module *module, const char *entry);
 
-/* True when some instruction of the module has this opcode, whatever its modifiers ("setmaxnreg"). */
+/* True when some instruction of the module has this opcode, whatever its modifiers ("setmaxnreg").
+ */
 bool ptx_uses_opcode(const ptx_module *module, const char *name);
 
 /* Normalised PTX v1 (design: token stream without comments, white space, .file, .loc and debug
@@ -54,6 +55,20 @@ typedef struct ptx_limits {
    "frequency@fa.b4", ... each with stage ptx, help, PTX ISA section, parent and group. */
 evocc_status ptx_add_controls(evocc_space *space, const ptx_module *module, const char *entry,
                               const ptx_limits *limits, evocc_error *error);
+
+/* A kind of control: one rewriting pass. */
+typedef struct ptx_kind {
+    const char *name;   /* "order": of controls "order@entry" and "order@entry.site" */
+    const char *help;   /* what it does, when it matters */
+    const char *source; /* the section of the PTX ISA that allows it */
+    int min_version;    /* PTX version it needs, 90 for 9.0; 0: any */
+} ptx_kind;
+
+/* The kinds in the order in which they are applied; false past the last. */
+bool ptx_kind_at(ptx_kind *out, size_t index);
+
+/* The kind of a control's name, "order" for "order@fa.b4"; false when there is none. */
+bool ptx_kind_of(ptx_kind *out, const char *control);
 
 /* One control and the text of its value, as in a candidate or an ACF. */
 typedef struct ptx_setting {
