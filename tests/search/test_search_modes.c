@@ -298,6 +298,7 @@ static void test_sixteen_objectives(void **state)
     size_t count;
     search_front(search, &count);
     assert_true(count > 20);
+    search_free(search);
     options.survival = SEARCH_HYPERVOLUME;
     assert_int_equal(search_new(&search, space, &options, &error), EVOCC_UNSUPPORTED);
     space_free(space);
