@@ -352,6 +352,7 @@ static bool read_opcode(parser *p, ptx_statement *s, ptx_token *token)
 {
     strbuf joined = {0};
     ptx_span whole = {token->begin, token->end};
+    s->opcode_at = token->begin;
     bool good = true, contiguous = true;
     strbuf_append(&joined, token_text(p, *token), token_length(*token));
     while ((good = next_token(p, token)) && token->kind == PTX_TOKEN_DOT_WORD) {

@@ -102,6 +102,12 @@ static void declare(ptx_graft *graft, uint32_t register_id, uint32_t number)
                   ptx_at(m, type), graft->prefix, number);
 }
 
+uint32_t ptx_graft_declare(ptx_graft *graft, const char *type)
+{
+    strbuf_printf(&graft->declarations, "\n\t.reg %s %s%u;", type, graft->prefix, graft->next);
+    return graft->next++;
+}
+
 static uint32_t local(const ptx_graft *graft, uint32_t register_id)
 {
     return register_id - graft->facts->function->first_register;

@@ -30,6 +30,9 @@ uint32_t ptx_graft_place(const ptx_facts *facts, uint32_t statement);
 /* Inserts a copy of the slice before `place`; the number of the register that holds its value. */
 uint32_t ptx_graft_slice(ptx_graft *graft, const ptx_slice *slice, uint32_t place);
 
+/* The number of a fresh register of this type (".b32"). */
+uint32_t ptx_graft_declare(ptx_graft *graft, const char *type);
+
 /* Every read of the register in the statement reads the fresh one instead. */
 void ptx_graft_use(ptx_graft *graft, uint32_t statement, uint32_t register_id, uint32_t fresh);
 

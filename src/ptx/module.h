@@ -64,10 +64,11 @@ typedef struct ptx_statement {
     ptx_span span; /* with guard and semicolon, without comments before it */
     uint8_t kind;
     bool guard_negated;
-    bool referenced; /* a label that some instruction may jump to */
-    uint32_t scope;  /* index into module->scopes; of a brace: the scope it opens or closes */
-    uint32_t guard;  /* register id or PTX_NONE */
-    uint32_t opcode; /* index into module->opcodes; PTX_NONE unless an instruction */
+    bool referenced;    /* a label that some instruction may jump to */
+    uint32_t scope;     /* index into module->scopes; of a brace: the scope it opens or closes */
+    uint32_t guard;     /* register id or PTX_NONE */
+    uint32_t opcode;    /* index into module->opcodes; PTX_NONE unless an instruction */
+    uint32_t opcode_at; /* byte where the opcode begins, behind the guard */
     uint32_t first_operand, operand_count;
     uint32_t loc;    /* statement of the .loc in force, or PTX_NONE */
     uint32_t target; /* bra: the label's statement; brx: the label of its list; else PTX_NONE */

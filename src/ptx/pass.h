@@ -71,6 +71,12 @@ uint32_t ptx_block_start(const ptx_module *module, const ptx_block *block);
 extern const ptx_pass ptx_pass_slice;
 extern const ptx_pass ptx_pass_remat;
 extern const ptx_pass ptx_pass_sink;
+extern const ptx_pass ptx_pass_mad;
+extern const ptx_pass ptx_pass_shift;
+extern const ptx_pass ptx_pass_reassociate;
+extern const ptx_pass ptx_pass_field;
+extern const ptx_pass ptx_pass_lop3;
+extern const ptx_pass ptx_pass_swap;
 extern const ptx_pass ptx_pass_order;
 extern const ptx_pass ptx_pass_frequency;
 
