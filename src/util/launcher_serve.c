@@ -1,4 +1,3 @@
-#define _GNU_SOURCE /* accept4-style flags of signalfd and epoll */
 #include "util/launcher_serve.h"
 
 #include "util/clock.h"
@@ -22,8 +21,12 @@
 #include <time.h>
 #include <unistd.h>
 
+/* Between looks at the owner where the kernel has no descriptor for it. */
+static const double OWNER_S = 0.5;
+
 typedef struct server {
     int connection;
+    pid_t owner;
     int signals, owner_watch; /* readable when it is time to end; -1: none */
     int events;               /* epoll over the three: it wakes process_set_wait */
     char *folder;
@@ -164,16 +167,20 @@ static void handle_events(server *s, int timeout_ms)
 
 static void serve(server *s)
 {
+    double patience_s = s->owner_watch < 0 ? OWNER_S : -1;
     while (!s->ending) {
         uint64_t id = 0;
         process_result result = {0};
         evocc_error error;
         if (process_set_count(s->set) == 0) {
-            handle_events(s, -1);
+            handle_events(s, patience_s < 0 ? -1 : (int)(patience_s * 1000));
+            s->ending = s->ending || getppid() != s->owner;
             continue;
         }
-        evocc_status status = process_set_wait(s->set, -1, s->events, &id, &result, &error);
-        if (status == EVOCC_INTERRUPTED) {
+        evocc_status status = process_set_wait(s->set, patience_s, s->events, &id, &result, &error);
+        if (status == EVOCC_TIMEOUT) {
+            s->ending = getppid() != s->owner;
+        } else if (status == EVOCC_INTERRUPTED) {
             handle_events(s, 0);
         } else if (status != EVOCC_OK) {
             send_failure(s, id, &error);
@@ -190,7 +197,7 @@ static void serve(server *s)
 
 /* ---- Begin ----------------------------------------------------------------------------------- */
 
-static evocc_status prepare(server *s, pid_t owner, evocc_error *error)
+static evocc_status prepare(server *s, evocc_error *error)
 {
     sigset_t ends;
     sigemptyset(&ends);
@@ -199,14 +206,14 @@ static evocc_status prepare(server *s, pid_t owner, evocc_error *error)
     sigaddset(&ends, SIGHUP);
     sigprocmask(SIG_BLOCK, &ends, NULL);
     s->signals = signalfd(-1, &ends, SFD_CLOEXEC);
-    s->owner_watch = spawn_watch(owner);
+    s->owner_watch = spawn_watch(s->owner);
     s->events = epoll_create1(EPOLL_CLOEXEC);
     if (s->signals < 0 || s->events < 0 || !watch(s, EPOLL_CTL_ADD, s->signals, EPOLLIN) ||
         !watch(s, EPOLL_CTL_ADD, s->owner_watch, EPOLLIN) ||
         !watch(s, EPOLL_CTL_ADD, s->connection, EPOLLIN)) {
         return error_set_os(error, EVOCC_PROCESS, errno, "evocc-helper cannot watch its owner");
     }
-    if (getppid() != owner) {
+    if (getppid() != s->owner) {
         return error_set(error, EVOCC_INTERRUPTED, "the owner of evocc-helper is gone");
     }
     /* Orphans fall to us, so that those who left their group can be found at the end. */
@@ -266,11 +273,12 @@ static void kill_orphans(void)
 
 int launcher_serve(int connection, pid_t owner)
 {
-    server s = {.connection = connection, .signals = -1, .owner_watch = -1, .events = -1};
+    server s = {
+        .connection = connection, .owner = owner, .signals = -1, .owner_watch = -1, .events = -1};
     evocc_error error;
     fcntl(connection, F_SETFD, FD_CLOEXEC);
     fcntl(connection, F_SETFL, O_NONBLOCK);
-    evocc_status status = prepare(&s, owner, &error);
+    evocc_status status = prepare(&s, &error);
     greet(&s, &error);
     if (status == EVOCC_OK) {
         serve(&s);
