@@ -68,6 +68,12 @@ evocc_status ptx_choice_value(int32_t *out, const ptx_choice *choice, const char
 /* The statement before which something at the start of a block goes: behind its label. */
 uint32_t ptx_block_start(const ptx_module *module, const ptx_block *block);
 
+extern const ptx_pass ptx_pass_load_cache;
+extern const ptx_pass ptx_pass_store_cache;
+extern const ptx_pass ptx_pass_copy_cache;
+extern const ptx_pass ptx_pass_maxnreg;
+extern const ptx_pass ptx_pass_minnctapersm;
+extern const ptx_pass ptx_pass_smem_spill;
 extern const ptx_pass ptx_pass_slice;
 extern const ptx_pass ptx_pass_remat;
 extern const ptx_pass ptx_pass_sink;

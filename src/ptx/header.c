@@ -1,0 +1,216 @@
+/*
+ * header.c: what is said about a whole entry: its register bound, how many blocks shall fit on a
+ * multiprocessor, and where registers are spilled to. A directive that is there is replaced, never
+ * doubled. No value asks for more registers than the entry's stated block size leaves, so that no
+ * launch fails that the original allows.
+ */
+#include "ptx/pass.h"
+#include "util/error.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Registers of a multiprocessor, and threads, on sm_70 and later (CUDA programming guide, compute
+   capabilities; sm_75, 86 and 89 hold fewer threads, which only makes a bound looser). */
+enum { REGISTERS = 65536, THREADS = 2048 };
+
+/* A directive of the header and its numbers; end 0: not there. */
+typedef struct directive {
+    ptx_span span;
+    unsigned long product; /* of its numbers */
+} directive;
+
+static directive find_directive(const ptx_module *m, const ptx_function *f, const char *word)
+{
+    directive found = {{0, 0}, 1};
+    ptx_lexer lexer;
+    ptx_lexer_init(&lexer, m->text, f->header.end);
+    lexer.position = f->header.begin;
+    for (ptx_token t = ptx_lexer_next(&lexer); t.kind != PTX_TOKEN_END;
+         t = ptx_lexer_next(&lexer)) {
+        if (!ptx_token_is(&lexer, t, word)) {
+            continue;
+        }
+        found.span = (ptx_span){t.begin, t.end};
+        for (;;) {
+            ptx_token next = ptx_lexer_peek(&lexer);
+            if (next.kind == PTX_TOKEN_NUMBER) {
+                found.product *= strtoul(m->text + next.begin, NULL, 0);
+                found.span.end = next.end;
+            } else if (!ptx_token_is(&lexer, next, ",")) {
+                return found;
+            }
+            ptx_lexer_next(&lexer);
+        }
+    }
+    return found;
+}
+
+/* Threads of a block, or the most of them; 0: the entry does not say. */
+static unsigned long block_threads(const ptx_module *m, const ptx_function *f)
+{
+    directive exact = find_directive(m, f, ".reqntid"), most = find_directive(m, f, ".maxntid");
+    return exact.span.end != 0 ? exact.product : most.span.end != 0 ? most.product : 0;
+}
+
+static evocc_status enumerate_numbers(ptx_catalogue *c, const char *const *values, size_t count,
+                                      unsigned long limit)
+{
+    int32_t allowed = 0;
+    while ((size_t)allowed < count && strtoul(values[allowed], NULL, 10) <= limit) {
+        allowed++;
+    }
+    return allowed == 0 ? EVOCC_OK
+                        : ptx_catalogue_add(c, "", values, allowed, SPACE_ABSENT, 1, c->pass->help);
+}
+
+/* One number a function: the directive replaced, or put before the {. */
+static evocc_status apply_numbers(ptx_edits *edits, const ptx_module *m, const ptx_choice *choices,
+                                  size_t count, const char *word, const char *const *values,
+                                  int32_t value_count, evocc_error *error)
+{
+    for (size_t i = 0; i < count; i++) {
+        int32_t value;
+        if (choices[i].site[0] != '\0') {
+            return ptx_no_site(m, choices[i].setting, error);
+        }
+        evocc_status status = ptx_choice_value(&value, &choices[i], values, value_count, error);
+        if (status != EVOCC_OK) {
+            return status;
+        }
+        directive old = find_directive(m, choices[i].function, word);
+        bool there = old.span.end != 0;
+        uint32_t place = choices[i].function->header.end;
+        strbuf_printf(ptx_edits_begin(edits), there ? "%s %s" : "%s %s\n", word, values[value]);
+        ptx_edits_finish(edits, there ? old.span : (ptx_span){place, place});
+    }
+    return EVOCC_OK;
+}
+
+/* ---- maxnreg
+ * ----------------------------------------------------------------------------------------- */
+
+static const char *const register_values[] = {"32",  "40",  "48",  "56",  "64",  "72",
+                                              "80",  "96",  "112", "128", "144", "160",
+                                              "168", "192", "208", "224", "240", "255"};
+enum { REGISTER_VALUES = sizeof register_values / sizeof *register_values };
+
+static evocc_status maxnreg_enumerate(ptx_catalogue *c)
+{
+    unsigned long threads = block_threads(c->module, c->function);
+    return enumerate_numbers(c, register_values, REGISTER_VALUES,
+                             threads == 0 ? 255 : REGISTERS / threads);
+}
+
+static evocc_status maxnreg_apply(ptx_edits *edits, const ptx_module *module,
+                                  const ptx_choice *choices, size_t count, evocc_error *error)
+{
+    return apply_numbers(edits, module, choices, count, ".maxnreg", register_values,
+                         REGISTER_VALUES, error);
+}
+
+const ptx_pass ptx_pass_maxnreg = {
+    .name = "maxnreg",
+    .help = "The most registers a thread may have: more blocks at a time against spilling. Beats "
+            "-maxrregcount.",
+    .source = "PTX ISA 9.0, 11.4 (Performance-Tuning Directives: .maxnreg)",
+    .enumerate = maxnreg_enumerate,
+    .apply = maxnreg_apply,
+};
+
+/* ---- minnctapersm
+ * ------------------------------------------------------------------------------------- */
+
+static const char *const block_values[] = {"1", "2", "3", "4", "5", "6", "8", "12", "16"};
+enum { BLOCK_VALUES = sizeof block_values / sizeof *block_values };
+
+/* Without .maxntid or .reqntid ptxas ignores it. */
+static evocc_status minnctapersm_enumerate(ptx_catalogue *c)
+{
+    unsigned long threads = block_threads(c->module, c->function);
+    return enumerate_numbers(c, block_values, BLOCK_VALUES, threads == 0 ? 0 : THREADS / threads);
+}
+
+static evocc_status minnctapersm_apply(ptx_edits *edits, const ptx_module *module,
+                                       const ptx_choice *choices, size_t count, evocc_error *error)
+{
+    return apply_numbers(edits, module, choices, count, ".minnctapersm", block_values, BLOCK_VALUES,
+                         error);
+}
+
+const ptx_pass ptx_pass_minnctapersm = {
+    .name = "minnctapersm",
+    .help =
+        "How many blocks shall fit on a multiprocessor at a time; bounds the registers. 1 lifts "
+        "ptxas's own restraint.",
+    .source = "PTX ISA 9.0, 11.4 (Performance-Tuning Directives: .minnctapersm)",
+    .min_version = 20,
+    .enumerate = minnctapersm_enumerate,
+    .apply = minnctapersm_apply,
+};
+
+/* ---- smem-spill
+ * ------------------------------------------------------------------------------------------ */
+
+static const char *const spill_values[] = {"on"};
+
+/* Fatal with dynamic shared memory, and pointless to say twice. */
+static bool may_spill(const ptx_module *m, const ptx_function *f)
+{
+    ptx_lexer lexer;
+    ptx_lexer_init(&lexer, m->text, m->length);
+    bool external = false;
+    for (ptx_token t = ptx_lexer_next(&lexer); t.kind != PTX_TOKEN_END;
+         t = ptx_lexer_next(&lexer)) {
+        if (external && ptx_token_is(&lexer, t, ".shared")) {
+            return false;
+        }
+        external = ptx_token_is(&lexer, t, ".extern");
+    }
+    for (uint32_t i = f->first_statement; i < f->first_statement + f->statement_count; i++) {
+        const ptx_statement *s = &m->statements[i];
+        if (s->kind == PTX_PRAGMA && ptx_pragma_is(m, s, "enable_smem_spilling")) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static evocc_status spill_enumerate(ptx_catalogue *c)
+{
+    /* Without a block size ptxas would set aside shared memory for the largest one. */
+    if (!may_spill(c->module, c->function) || block_threads(c->module, c->function) == 0) {
+        return EVOCC_OK;
+    }
+    return ptx_catalogue_add(c, "", spill_values, 1, SPACE_ABSENT, 1, c->pass->help);
+}
+
+static evocc_status spill_apply(ptx_edits *edits, const ptx_module *m, const ptx_choice *choices,
+                                size_t count, evocc_error *error)
+{
+    for (size_t i = 0; i < count; i++) {
+        int32_t value;
+        if (choices[i].site[0] != '\0' || !may_spill(m, choices[i].function)) {
+            return ptx_no_site(m, choices[i].setting, error);
+        }
+        evocc_status status = ptx_choice_value(&value, &choices[i], spill_values, 1, error);
+        if (status != EVOCC_OK) {
+            return status;
+        }
+        uint32_t place = choices[i].function->body.begin + 1;
+        static const char text[] = "\n\t.pragma \"enable_smem_spilling\";";
+        ptx_edits_replace(edits, (ptx_span){place, place}, text, sizeof text - 1);
+    }
+    return EVOCC_OK;
+}
+
+const ptx_pass ptx_pass_smem_spill = {
+    .name = "smem-spill",
+    .help =
+        "Registers that do not fit are spilled to shared memory where there is room, instead of "
+        "local memory.",
+    .source = "PTX ISA 9.0, 12 (Descriptions of .pragma Strings: \"enable_smem_spilling\")",
+    .min_version = 87,
+    .enumerate = spill_enumerate,
+    .apply = spill_apply,
+};
