@@ -40,7 +40,14 @@ const cli_command *cli_command_find(const char *name)
 int cli_fail(const cli_command *command, const evocc_error *error)
 {
     fprintf(stderr, "evocc %s: %s\n", command->name, error->message);
-    return error->status == EVOCC_INTERRUPTED ? CLI_INTERRUPTED : CLI_FAILED;
+    switch ((int)error->status) {
+    case EVOCC_INTERRUPTED:
+        return CLI_INTERRUPTED;
+    case EVOCC_INVALID_ARGUMENT:
+        return CLI_USAGE;
+    default:
+        return CLI_FAILED;
+    }
 }
 
 bool cli_is_terminal(int descriptor)

@@ -293,8 +293,7 @@ static int run(const void *values, const cli_operands *operands)
     study *s = NULL;
     evocc_status status = open_study(&s, v, operands, &error);
     if (status != EVOCC_OK) {
-        return status == EVOCC_INVALID_ARGUMENT ? (cli_fail(&cli_tune, &error), CLI_USAGE)
-                                                : cli_fail(&cli_tune, &error);
+        return cli_fail(&cli_tune, &error);
     }
     tune_progress progress = {.moving = cli_is_terminal(STDERR_FILENO)};
     if (!v->quiet) {
@@ -321,7 +320,7 @@ static int run(const void *values, const cli_operands *operands)
 const cli_command cli_tune = {
     .name = "tune",
     .operands = "KERNEL.ptx [-- PTXAS OPTIONS]",
-    .summary = "search the compiler's decisions for one kernel and write the best as an ACF",
+    .summary = "search the compiler's decisions for one kernel",
     .text =
         "Compiles the kernel again and again with other ptxas options and other, equivalent PTX "
         "(order of instructions, block frequencies and more), guided by an evolutionary search. "
@@ -330,12 +329,10 @@ const cli_command cli_tune = {
         "flight, and --resume goes on exactly as the unbroken run would have.\n"
         "Options after -- are the user's own: they are part of the baseline, of every "
         "candidate, and of what the ACF is for.",
-    .examples =
-        "  evocc tune kernel.ptx --minimize spill_bytes -o best.acf\n"
-        "  evocc tune kernel.ptx --arch sm_90a --minimize spill_bytes --minimize code_bytes\n"
-        "  evocc tune kernel.ptx --minimize registers --generations 40 --seed 7 -- "
-        "-maxrregcount=96\n"
-        "  evocc tune --resume kernel.db\n",
+    .examples = "  evocc tune kernel.ptx --minimize spill_bytes -o best.acf\n"
+                "  evocc tune kernel.ptx --minimize spill_bytes --minimize code_bytes -o front\n"
+                "  evocc tune kernel.ptx --minimize registers --seed 7 -- -maxrregcount=96\n"
+                "  evocc tune --resume kernel.db\n",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
     .operands_min = 0,
