@@ -135,7 +135,7 @@ static int run(const void *values, const cli_operands *operands)
 const cli_command cli_doctor = {
     .name = "doctor",
     .operands = "",
-    .summary = "what is found on this machine, what is missing, what to do about it",
+    .summary = "what is found here, what is missing, what to do about it",
     .text = "Exit status 0 when evocc tune can work here.",
     .examples = "  evocc doctor\n"
                 "  evocc doctor --json\n",
