@@ -153,19 +153,24 @@ static int run_word(int argc, char **argv)
     return CLI_USAGE;
 }
 
-int main(int argc, char **argv)
+static int run_words(int argc, char **argv)
 {
-    const char *name = argc > 0 ? wrapped_name(path_base(argv[0])) : NULL;
-    if (name != NULL) {
-        return wrapper_main(name, argc - 1, argv + 1);
-    }
     if (argc < 2) {
         cli_print_help(NULL);
         return CLI_USAGE;
     }
-    name = wrapped_name(argv[1]);
-    if (name != NULL) {
-        return wrapper_main(name, argc - 2, argv + 2);
+    const char *name = wrapped_name(argv[1]);
+    return name != NULL ? wrapper_main(name, argc - 2, argv + 2) : run_word(argc, argv);
+}
+
+int main(int argc, char **argv)
+{
+    const char *name = argc > 0 ? wrapped_name(path_base(argv[0])) : NULL;
+    int status = name != NULL ? wrapper_main(name, argc - 1, argv + 1) : run_words(argc, argv);
+    /* Help and the like are printed without looking back; cli_print has said so itself. */
+    if (status == CLI_DONE && (ferror(stdout) != 0 || fflush(stdout) != 0)) {
+        fprintf(stderr, "evocc: cannot write to standard output: %s\n", strerror(errno));
+        status = CLI_FAILED;
     }
-    return run_word(argc, argv);
+    return status;
 }
