@@ -38,6 +38,7 @@ struct ptx_pass {
     const char *help;   /* what it does, when it matters */
     const char *source; /* the section of the PTX ISA */
     int min_version;    /* PTX version it needs, 90 for 9.0; .version is raised to it; 0: any */
+    space_numerics numerics; /* other than exact: listed only when the limits allow it */
     /* Adds the controls of one entry, the wide form first. */
     evocc_status (*enumerate)(ptx_catalogue *catalogue);
     /* Turns the choices (all of this pass, in the caller's order) into edits. A site that does not
@@ -83,6 +84,10 @@ extern const ptx_pass ptx_pass_reassociate;
 extern const ptx_pass ptx_pass_field;
 extern const ptx_pass ptx_pass_lop3;
 extern const ptx_pass ptx_pass_swap;
+extern const ptx_pass ptx_pass_divide;
+extern const ptx_pass ptx_pass_root;
+extern const ptx_pass ptx_pass_flush;
+extern const ptx_pass ptx_pass_contract;
 extern const ptx_pass ptx_pass_order;
 extern const ptx_pass ptx_pass_frequency;
 

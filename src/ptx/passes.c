@@ -13,6 +13,7 @@ static const ptx_pass *const passes[] = {
     &ptx_pass_load_cache, &ptx_pass_store_cache, &ptx_pass_copy_cache,  &ptx_pass_slice,
     &ptx_pass_remat,      &ptx_pass_sink,        &ptx_pass_reassociate, &ptx_pass_mad,
     &ptx_pass_shift,      &ptx_pass_field,       &ptx_pass_lop3,        &ptx_pass_swap,
+    &ptx_pass_divide,     &ptx_pass_root,        &ptx_pass_flush,       &ptx_pass_contract,
     &ptx_pass_order,      &ptx_pass_frequency,   &ptx_pass_maxnreg,     &ptx_pass_minnctapersm,
     &ptx_pass_smem_spill};
 enum { PASS_COUNT = sizeof passes / sizeof *passes };
@@ -38,7 +39,7 @@ evocc_status ptx_catalogue_add(ptx_catalogue *c, const char *site, const char *c
             .help = help,
             .source = c->pass->source,
             .kind = SPACE_CHOICE,
-            .numerics = SPACE_EXACT,
+            .numerics = c->pass->numerics,
             .choices = values,
             .size = value_count,
             .default_index = default_index,
@@ -61,6 +62,9 @@ evocc_status ptx_catalogue_add(ptx_catalogue *c, const char *site, const char *c
 
 static bool is_possible(const ptx_pass *pass, const ptx_module *module, const ptx_limits *limits)
 {
+    if (pass->numerics != SPACE_EXACT && (limits == NULL || !limits->allow_numerics)) {
+        return false;
+    }
     return pass->min_version <= module->version ||
            (limits != NULL && pass->min_version <= limits->max_version);
 }
