@@ -148,7 +148,8 @@ double nvml_energy_j(const nvml *n)
 
 void nvml_read(nvml_state *out, const nvml *n)
 {
-    *out = (nvml_state){NAN, NAN, NAN, NAN, NAN, NAN, 0, false};
+    const double unknown = (double)NAN;
+    *out = (nvml_state){unknown, unknown, unknown, unknown, unknown, unknown, 0, false};
     if (n == NULL) {
         return;
     }

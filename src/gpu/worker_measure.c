@@ -386,7 +386,8 @@ bool worker_measure(worker *w, const kernel *k, const gpu_request *request, gpu_
     double *medians = mem_alloc(count, sizeof *medians);
     result->timings = mem_alloc(count, sizeof *result->timings);
     result->timing_count = result->timings != NULL ? count : 0;
-    result->conditions = (gpu_conditions){NAN, NAN, NAN, NAN, 0};
+    const double unknown = (double)NAN;
+    result->conditions = (gpu_conditions){unknown, unknown, unknown, unknown, 0};
     bool ok = subjects != NULL && medians != NULL && result->timings != NULL
                   ? measure(w, k, request, subjects, medians, result, f)
                   : no_memory(f);

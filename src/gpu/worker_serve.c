@@ -232,8 +232,9 @@ static void evaluate(worker *w, const gpu_request *request, gpu_result *result, 
     uint64_t errors = nvml_ecc_errors(w->nvml);
     double begin_s = clock_now_s();
     w->busy_s = 0;
-    result->runtime_s = NAN;
-    result->energy = (gpu_energy){NAN, NAN, 0, NAN};
+    const double unknown = (double)NAN;
+    result->runtime_s = unknown;
+    result->energy = (gpu_energy){unknown, unknown, 0, unknown};
     if (worker_load_kernel(w, &candidate, request->image, f)) {
         if (!request->check || worker_check(w, &candidate, request->launches, f)) {
             (void)(request->measure && !worker_measure(w, &candidate, request, result, f));

@@ -118,7 +118,7 @@ static void results_come_back(void **state)
                          .runtime_s = 2,
                          .timings = &timing,
                          .timing_count = 1,
-                         .energy = {.per_launch_j = NAN},
+                         .energy = {.per_launch_j = (double)NAN},
                          .conditions = {.power_w = 300}};
     strbuf b = {0};
     gpu_put_result(&b, &result);
