@@ -155,6 +155,130 @@ EVOCC_API evocc_status evocc_candidate_parse(int32_t *genes, const evocc_space *
 EVOCC_API evocc_status evocc_candidate_check(const evocc_space *space, const int32_t *genes,
                                              evocc_error *error);
 
+/* ---- Search ---------------------------------------------------------------------------------- */
+
+/*
+ * A search proposes candidates of a space (ask) and is told what became of them (tell); measuring
+ * is the caller's. It does nothing by itself: no files, no clock, no threads. The same seed and the
+ * same answers give the same questions on every machine.
+ *
+ *     evocc_search_options options = EVOCC_SEARCH_OPTIONS;
+ *     evocc_objective runtime = {.name = "runtime"};
+ *     options.objectives = &runtime;
+ *     options.objective_count = 1;
+ *     if (evocc_search_new(&search, space, &options, &error) != EVOCC_OK) ...
+ *     evocc_trial trial;
+ *     while ((status = evocc_search_ask(&trial, search, &error)) == EVOCC_OK) {
+ *         double seconds = measure(trial.genes);
+ *         evocc_search_tell(search, trial.id, EVOCC_OUTCOME_OK, &seconds, &error);
+ *     }
+ *
+ * Trial 0 is the baseline: every control at its default. A generation has pool_size trials at
+ * first, then cull_size; all its trials may be measured at once, and their answers come in any
+ * order, but ask says EVOCC_WAIT until all are there. With a `lag`, question k waits only for the
+ * answers to the questions up to k - lag. A search cut short is resumed by asking a new one with
+ * the same options and telling it the old answers.
+ */
+typedef struct evocc_search evocc_search;
+
+typedef struct evocc_objective {
+    const char *name; /* for the caller and for messages; may be NULL */
+    bool maximize;
+    bool limited;    /* trials beyond `limit` rank behind all others and are not in the front */
+    bool limit_only; /* not to be improved, only to be kept within its limit */
+    bool has_target; /* the search ends when one trial reaches the targets of all that have one */
+    double weight;   /* how much it matters beside the others; 0: 1 */
+    double limit;    /* in the metric's own unit and direction: at most, or at least */
+    double target;
+} evocc_objective;
+
+typedef enum evocc_survival {
+    EVOCC_SURVIVAL_NSGA3 = 0,      /* U-NSGA-III (Seada and Deb 2015) */
+    EVOCC_SURVIVAL_HYPERVOLUME = 1 /* SMS-EMOA (Beume et al. 2007); for 2 to 4 objectives */
+} evocc_survival;
+
+/* Begin with EVOCC_SEARCH_OPTIONS. All pointers may go once evocc_search_new has returned, but for
+   allowed_context. */
+typedef struct evocc_search_options {
+    size_t struct_size; /* of this struct, as the caller was compiled with it */
+    const evocc_objective *objectives;
+    size_t objective_count; /* 1 to 16 */
+    size_t pool_size;       /* 0: 32 */
+    size_t cull_size;       /* 0: 24 */
+    size_t generations;     /* 0: 20 */
+    double mutate_rate;     /* 0: 0.1 */
+    uint64_t seed;
+    const int32_t *const *seeds; /* candidates to begin with; a quarter of the pool at most */
+    size_t seed_count;
+    /* A rule beyond those of the space: whether a candidate may be proposed. It must always say the
+       same of the same genes. Refused candidates cost no trial. NULL: none. */
+    bool (*allowed)(void *context, const int32_t *genes);
+    void *allowed_context;
+    size_t lag;                 /* 0: generations; else up to 4096 */
+    uint64_t max_trials;        /* 0: as many as the generations make */
+    uint32_t stale_generations; /* ends after so many without progress; 0: never */
+    evocc_survival survival;    /* of several objectives */
+    double repeat_share;        /* of the trials: measure one of the best few again; 0 to 0.5 */
+    bool prescreen; /* let a model learned from the trials choose among several children */
+} evocc_search_options;
+#define EVOCC_SEARCH_OPTIONS                        \
+    {                                               \
+        .struct_size = sizeof(evocc_search_options) \
+    }
+
+typedef struct evocc_trial {
+    uint64_t id; /* 0, 1, 2, ... */
+    uint64_t
+        repeat_of; /* the trial that this one measures again; EVOCC_NO_TRIAL: a new candidate */
+    const int32_t *genes; /* canonical; valid until the next call on this search */
+    uint32_t generation;  /* from 0 */
+} evocc_trial;
+#define EVOCC_NO_TRIAL UINT64_MAX
+
+/* The space is borrowed and must outlive the search. EVOCC_INVALID_ARGUMENT names what is wrong. */
+EVOCC_API evocc_status evocc_search_new(evocc_search **out, const evocc_space *space,
+                                        const evocc_search_options *options, evocc_error *error);
+EVOCC_API void evocc_search_free(evocc_search *search);
+
+/* EVOCC_WAIT: tell first. EVOCC_DONE: a stop rule holds, the message says which. EVOCC_EXHAUSTED:
+   the space holds no further candidate. */
+EVOCC_API evocc_status evocc_search_ask(evocc_trial *out, evocc_search *search, evocc_error *error);
+
+/* `values`: one number per objective, in the metric's own direction; not looked at unless the
+   outcome is EVOCC_OUTCOME_OK. NaN and infinity make the trial invalid. Each trial is told once. */
+EVOCC_API evocc_status evocc_search_tell(evocc_search *search, uint64_t id, evocc_outcome outcome,
+                                         const double *values, evocc_error *error);
+
+/* The loop above. `evaluate` fills in one value per objective and returns the outcome;
+   EVOCC_OUTCOME_CANCELLED ends the loop with EVOCC_INTERRUPTED (call again to go on). EVOCC_OK when
+   the search is done or the space exhausted. */
+typedef evocc_outcome evocc_evaluate(void *context, double *values, const evocc_trial *trial);
+EVOCC_API evocc_status evocc_search_run(evocc_search *search, evocc_evaluate *evaluate,
+                                        void *context, evocc_error *error);
+
+/* Ids of all non-dominated valid trials within the limits, ascending; with one objective the best.
+   Valid until the next call of ask or tell, and so are the genes. */
+EVOCC_API const uint64_t *evocc_search_front(const evocc_search *search, size_t *count);
+/* NULL when the trial is not in the front. */
+EVOCC_API const int32_t *evocc_search_front_genes(const evocc_search *search, uint64_t id);
+/* One value per objective (means of repeated trials); EVOCC_NOT_FOUND: not in the front. */
+EVOCC_API evocc_status evocc_search_front_values(double *out, const evocc_search *search,
+                                                 uint64_t id, evocc_error *error);
+
+typedef struct evocc_progress {
+    uint64_t asked, told, valid;
+    uint64_t budget; /* trials, if nothing ends the search earlier */
+    uint32_t generation, generations;
+    uint32_t stale;   /* generations since the front last changed */
+    double diversity; /* share of the genes in which members of the pool differ, on average */
+} evocc_progress;
+EVOCC_API void evocc_search_get_progress(evocc_progress *out, const evocc_search *search);
+
+/* How much each control matters by itself for one objective: evocc_space_count() numbers, 0 to 1.
+   They come from the trials of the search, which favour good candidates: read them as a hint. */
+EVOCC_API evocc_status evocc_search_importance(double *out, const evocc_search *search,
+                                               size_t objective, evocc_error *error);
+
 #ifdef __cplusplus
 }
 #endif

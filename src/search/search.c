@@ -339,6 +339,16 @@ const int32_t *search_front_genes(const evocc_search *s, uint64_t id)
     return entry == NULL ? NULL : entry->as.genes;
 }
 
+bool search_front_values(double *out, const evocc_search *s, uint64_t id)
+{
+    const archive_entry *entry = archive_find(&s->archive, id);
+    for (size_t i = 0; entry != NULL && i < s->options.objective_count; i++) {
+        double value = entry->as.values[i];
+        out[s->order[i]] = s->objectives[s->order[i]].maximize ? -value : value;
+    }
+    return entry != NULL;
+}
+
 void search_get_progress(search_progress *out, const evocc_search *s)
 {
     const search_options *o = &s->options;

@@ -96,6 +96,10 @@ const uint64_t *search_front(const evocc_search *search, size_t *count);
 /* Genes of a trial in the front; NULL when it is not there. Borrowed until the next tell. */
 const int32_t *search_front_genes(const evocc_search *search, uint64_t id);
 
+/* Its values in the metrics' own directions, one per objective; false when it is not in the front.
+ */
+bool search_front_values(double *out, const evocc_search *search, uint64_t id);
+
 typedef struct search_progress {
     uint32_t generation, generations;
     uint64_t asked, told, valid;
