@@ -27,6 +27,14 @@ eval "$compiler -std=c17 -Wall -Wextra -Wpedantic -Werror '$(dirname "$0")/consu
 said=$(LD_LIBRARY_PATH=$library "$scratch/consumer") || fail "the program does not run"
 [ "$said" = "$version" ] || fail "version of the library $said, of evocc.pc $version"
 
+# The examples in C, as their first comment says, from where they are installed.
+for example in "$moved"/share/doc/evocc/examples/*.c; do
+    eval "$compiler -Wall -Wextra -Werror '$example' \
+        $(pkg-config --cflags --libs evocc) -o '$scratch/example'" || fail "does not build: $example"
+    LD_LIBRARY_PATH=$library "$scratch/example" >"$scratch/out" || fail "does not run: $example"
+    [ -s "$scratch/out" ] || fail "printed nothing: $example"
+done
+
 said=$("$moved/bin/evocc" --version) || fail "evocc does not run from the moved prefix"
 case $said in
 *"$version"*) ;;
