@@ -1,5 +1,6 @@
-#include "ptx/module.h"
+#include "ptx/pass.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* PTX ISA, "Performance-Tuning Directives": with either of them the compiler keeps the registers of
@@ -33,4 +34,10 @@ bool ptx_uses_opcode(const ptx_module *module, const char *name)
         }
     }
     return false;
+}
+
+int ptx_target_number(const ptx_module *module)
+{
+    int number = 0;
+    return sscanf(module->target, "sm_%d", &number) == 1 ? number : 0;
 }

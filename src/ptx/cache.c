@@ -39,7 +39,8 @@ static bool begins_with_part(const char *opcode, const char *word)
     return strncmp(opcode, word, length) == 0 && opcode[length] == '.';
 }
 
-/* Weak accesses to global memory, named or generic, without a policy of their own. */
+/* Weak accesses to global memory by name, without a policy of their own. A generic address may mean
+   another space, for which priorities and prefetching are not defined. */
 static bool is_eligible(const ptx_module *m, const ptx_statement *s, const kind *k)
 {
     static const char *const others[] = {".shared",       ".shared::cta", ".shared::cluster",
@@ -64,7 +65,7 @@ static bool is_eligible(const ptx_module *m, const ptx_statement *s, const kind 
             return false;
         }
     }
-    return strstr(opcode, ".L2::evict") == NULL;
+    return ptx_opcode_has(opcode, ".global") && strstr(opcode, ".L2::evict") == NULL;
 }
 
 /* ---- The new opcode
@@ -132,14 +133,19 @@ static void write_opcode(strbuf *out, const char *opcode, const hint *h)
     }
 }
 
-/* An asynchronous copy needs an operator; cg takes 16 bytes only. */
+/* An asynchronous copy needs an operator; cg takes 16 bytes only. Read-only loads have no last use.
+ */
 static hint hint_for(const ptx_module *m, const ptx_statement *s, const kind *k, int32_t value)
 {
     hint h = k->hints[value];
+    const char *opcode = m->opcodes[s->opcode].text;
     if (strcmp(k->opcode, "cp.async") != 0) {
+        if (strcmp(h.operator, ".lu") == 0 && ptx_opcode_has(opcode, ".nc")) {
+            h.operator= "";
+        }
         return h;
     }
-    bool cached = ptx_opcode_has(m->opcodes[s->opcode].text, ".ca");
+    bool cached = ptx_opcode_has(opcode, ".ca");
     ptx_span size =
         s->operand_count > 2 ? m->operands[s->first_operand + 2].span : (ptx_span){0, 0};
     bool sixteen = ptx_span_length(size) == 2 && memcmp(ptx_at(m, size), "16", 2) == 0;
@@ -164,19 +170,25 @@ static ptx_span opcode_span(const ptx_module *m, const ptx_statement *s)
 /* ---- The passes
  * ----------------------------------------------------------------------------------- */
 
-/* sm_90a is 90. */
-static int target_number(const ptx_module *m)
+/* Priorities and prefetching came with sm_70 and sm_75, prefetching of 256 bytes with sm_80: these
+   values are the last ones. 0: nothing to choose. */
+static int32_t values_at(const ptx_module *m, const kind *k)
 {
-    int number = 0;
-    return sscanf(m->target, "sm_%d", &number) == 1 ? number : 0;
+    int target = ptx_target_number(m);
+    int32_t count = k->value_count;
+    while (target < 80 && strstr(k->values[count - 1], "256B") != NULL) {
+        count--;
+    }
+    return target < 75 ? 0 : count;
 }
 
 static evocc_status enumerate(ptx_catalogue *c, const kind *k)
 {
     const ptx_module *m = c->module;
     const ptx_function *f = c->function;
-    if (target_number(m) < 80) {
-        return EVOCC_OK; /* the priorities came with sm_70, the largest prefetch with sm_80 */
+    int32_t value_count = values_at(m, k);
+    if (value_count == 0) {
+        return EVOCC_OK;
     }
     evocc_status status = EVOCC_OK;
     size_t sites = 0, added = 0;
@@ -184,7 +196,7 @@ static evocc_status enumerate(ptx_catalogue *c, const kind *k)
         sites += is_eligible(m, &m->statements[i], k);
     }
     if (sites > 0) {
-        status = ptx_catalogue_add(c, "", k->values, k->value_count, KEEP, 1, c->pass->help);
+        status = ptx_catalogue_add(c, "", k->values, value_count, KEEP, 1, c->pass->help);
     }
     for (uint32_t b = 0; b < f->block_count; b++) {
         const ptx_block *block = &m->blocks[f->first_block + b];
@@ -195,7 +207,7 @@ static evocc_status enumerate(ptx_catalogue *c, const kind *k)
             }
             char site[48];
             snprintf(site, sizeof site, "b%u.%s%u", b, k->site, number++);
-            status = ptx_catalogue_add(c, site, k->values, k->value_count, KEEP,
+            status = ptx_catalogue_add(c, site, k->values, value_count, KEEP,
                                        sites < MAX_SITES ? sites : MAX_SITES,
                                        "The same for this access alone.");
             added++;
@@ -240,7 +252,7 @@ static evocc_status choose(int32_t *values, const ptx_module *m, const ptx_choic
                 continue;
             }
             evocc_status status =
-                ptx_choice_value(&value, &choices[i], k->values, k->value_count, error);
+                ptx_choice_value(&value, &choices[i], k->values, values_at(m, k), error);
             if (status == EVOCC_OK && own == 1) {
                 status = find_site(&site, m, &choices[i], k, error);
             }
@@ -288,6 +300,7 @@ static const char *const load_values[] = {"keep",
                                           "ca",
                                           "cg",
                                           "cs",
+                                          "lu",
                                           "evict_first",
                                           "evict_last",
                                           "evict_unchanged",
@@ -301,6 +314,7 @@ static const hint load_hints[] = {{"", "", ""},
                                   {".ca", "", ""},
                                   {".cg", "", ""},
                                   {".cs", "", ""},
+                                  {".lu", "", ""},
                                   {"", ".L1::evict_first", ""},
                                   {"", ".L1::evict_last", ""},
                                   {"", ".L1::evict_unchanged", ""},

@@ -10,9 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Registers of a multiprocessor, and threads, on sm_70 and later (CUDA programming guide, compute
-   capabilities; sm_75, 86 and 89 hold fewer threads, which only makes a bound looser). */
-enum { REGISTERS = 65536, THREADS = 2048 };
+enum { LARGEST_BLOCK = 1024 };
 
 /* A directive of the header and its numbers; end 0: not there. */
 typedef struct directive {
@@ -46,11 +44,51 @@ static directive find_directive(const ptx_module *m, const ptx_function *f, cons
     return found;
 }
 
-/* Threads of a block, or the most of them; 0: the entry does not say. */
-static unsigned long block_threads(const ptx_module *m, const ptx_function *f)
+uint32_t ptx_block_threads(const ptx_module *m, const ptx_function *f)
 {
     directive exact = find_directive(m, f, ".reqntid"), most = find_directive(m, f, ".maxntid");
-    return exact.span.end != 0 ? exact.product : most.span.end != 0 ? most.product : 0;
+    unsigned long threads = exact.span.end != 0  ? exact.product
+                            : most.span.end != 0 ? most.product
+                                                 : 0;
+    return threads <= LARGEST_BLOCK ? (uint32_t)threads : 0;
+}
+
+/* The most registers a thread may take so that a block of this size still fits: a multiprocessor
+   has 65,536, given to warps in units of 256, and warps go to its four quarters alike (CUDA C++
+   Programming Guide, "Compute Capabilities"; the same from sm_75 to sm_120). Observed with ptxas
+   13.0: .maxnreg beats .reqntid, so it is up to us: 1,024 threads under .maxnreg 128 compile to a
+   kernel that cannot be launched. */
+static unsigned long most_registers(uint32_t threads)
+{
+    enum { FILE_SIZE = 65536, UNIT = 256, WARP = 32, QUARTERS = 4, MOST = 255 };
+    if (threads == 0) {
+        return MOST; /* the study refuses candidates that take more than the original */
+    }
+    unsigned long warps = (threads + WARP - 1) / WARP;
+    warps = (warps + QUARTERS - 1) / QUARTERS * QUARTERS;
+    unsigned long registers = FILE_SIZE / warps / UNIT * UNIT / WARP;
+    return registers < MOST ? registers : MOST;
+}
+
+/* Threads that a multiprocessor holds at a time (the same guide); beyond it ptxas ignores
+   .minnctapersm. The smaller number for a target that is not known. */
+static unsigned long most_threads(const ptx_module *m)
+{
+    static const int large[] = {80, 90, 100, 103};
+    int target = ptx_target_number(m);
+    for (size_t i = 0; i < sizeof large / sizeof *large; i++) {
+        if (target == large[i]) {
+            return 2048;
+        }
+    }
+    return target > 75 ? 1536 : 1024;
+}
+
+/* setmaxnreg moves registers of a pool whose size follows from the bound (PTX ISA, setmaxnreg): one
+   that is too small stops the kernel for ever. */
+static bool may_bound(const ptx_module *m)
+{
+    return !ptx_uses_opcode(m, "setmaxnreg");
 }
 
 static evocc_status enumerate_numbers(ptx_catalogue *c, const char *const *values, size_t count,
@@ -97,9 +135,9 @@ enum { REGISTER_VALUES = sizeof register_values / sizeof *register_values };
 
 static evocc_status maxnreg_enumerate(ptx_catalogue *c)
 {
-    unsigned long threads = block_threads(c->module, c->function);
+    uint32_t threads = ptx_block_threads(c->module, c->function);
     return enumerate_numbers(c, register_values, REGISTER_VALUES,
-                             threads == 0 ? 255 : REGISTERS / threads);
+                             may_bound(c->module) ? most_registers(threads) : 0);
 }
 
 static evocc_status maxnreg_apply(ptx_edits *edits, const ptx_module *module,
@@ -127,8 +165,10 @@ enum { BLOCK_VALUES = sizeof block_values / sizeof *block_values };
 /* Without .maxntid or .reqntid ptxas ignores it. */
 static evocc_status minnctapersm_enumerate(ptx_catalogue *c)
 {
-    unsigned long threads = block_threads(c->module, c->function);
-    return enumerate_numbers(c, block_values, BLOCK_VALUES, threads == 0 ? 0 : THREADS / threads);
+    uint32_t threads = ptx_block_threads(c->module, c->function);
+    bool possible = threads != 0 && may_bound(c->module);
+    return enumerate_numbers(c, block_values, BLOCK_VALUES,
+                             possible ? most_threads(c->module) / threads : 0);
 }
 
 static evocc_status minnctapersm_apply(ptx_edits *edits, const ptx_module *module,
@@ -154,9 +194,12 @@ const ptx_pass ptx_pass_minnctapersm = {
 
 static const char *const spill_values[] = {"on"};
 
-/* Fatal with dynamic shared memory, and pointless to say twice. */
+/* Fatal with dynamic shared memory, and pointless to say twice. Nor where warps trade registers. */
 static bool may_spill(const ptx_module *m, const ptx_function *f)
 {
+    if (!may_bound(m)) {
+        return false;
+    }
     ptx_lexer lexer;
     ptx_lexer_init(&lexer, m->text, m->length);
     bool external = false;
@@ -179,7 +222,7 @@ static bool may_spill(const ptx_module *m, const ptx_function *f)
 static evocc_status spill_enumerate(ptx_catalogue *c)
 {
     /* Without a block size ptxas would set aside shared memory for the largest one. */
-    if (!may_spill(c->module, c->function) || block_threads(c->module, c->function) == 0) {
+    if (!may_spill(c->module, c->function) || ptx_block_threads(c->module, c->function) == 0) {
         return EVOCC_OK;
     }
     return ptx_catalogue_add(c, "", spill_values, 1, SPACE_ABSENT, 1, c->pass->help);
@@ -210,7 +253,7 @@ const ptx_pass ptx_pass_smem_spill = {
         "Registers that do not fit are spilled to shared memory where there is room, instead of "
         "local memory.",
     .source = "PTX ISA 9.0, 12 (Descriptions of .pragma Strings: \"enable_smem_spilling\")",
-    .min_version = 87,
+    .min_version = 90, /* ptxas 13.0 takes it from 8.7 on, the ISA from 9.0 */
     .enumerate = spill_enumerate,
     .apply = spill_apply,
 };

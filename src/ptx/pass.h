@@ -69,6 +69,12 @@ evocc_status ptx_choice_value(int32_t *out, const ptx_choice *choice, const char
 /* The statement before which something at the start of a block goes: behind its label. */
 uint32_t ptx_block_start(const ptx_module *module, const ptx_block *block);
 
+/* Threads that a block has (.reqntid) or has at most (.maxntid); 0: the entry does not say. */
+uint32_t ptx_block_threads(const ptx_module *module, const ptx_function *function);
+
+/* 90 for sm_90a; 0 when the target is not of that form. */
+int ptx_target_number(const ptx_module *module);
+
 extern const ptx_pass ptx_pass_load_cache;
 extern const ptx_pass ptx_pass_store_cache;
 extern const ptx_pass ptx_pass_copy_cache;
