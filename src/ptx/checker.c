@@ -27,7 +27,8 @@ static evocc_status different(const ptx_run *r, uint32_t b, uint32_t statement, 
 }
 
 /* Both sets of deeds, sorted; the first that only one side has. */
-static evocc_status compare_deeds(ptx_run *a, ptx_run *b, uint32_t block, evocc_error *error)
+static evocc_status compare_deeds(ptx_run *a, ptx_run *b, uint32_t original, uint32_t block,
+                                  evocc_error *error)
 {
     if (a->deed_count > 1) {
         qsort(a->deeds, a->deed_count, sizeof *a->deeds, by_worlds);
@@ -49,7 +50,8 @@ static evocc_status compare_deeds(ptx_run *a, ptx_run *b, uint32_t block, evocc_
         j += order >= 0;
     }
     if (lost != PTX_NONE) {
-        return different(a, block, lost, "the rewritten block lacks or changes an effect", error);
+        return different(a, original, lost, "the rewritten block lacks or changes an effect",
+                         error);
     }
     return added == PTX_NONE
                ? EVOCC_OK
@@ -116,20 +118,73 @@ static evocc_status compare_registers(ptx_run *a, ptx_run *b, const twin_map *tw
     return status;
 }
 
-static evocc_status compare_jumps(const ptx_run *a, const ptx_run *b, evocc_error *error)
+/* ---- Which block is which
+ * ------------------------------------------------------------------------ */
+
+/* The conditional branch that ends a block; NULL when none does. */
+static const ptx_statement *end_branch(const ptx_run *r, uint32_t b)
 {
-    const ptx_cfg *x = a->cfg, *y = b->cfg;
-    for (uint32_t i = 0; i < x->count; i++) {
-        uint32_t count = x->successor_start[i + 1] - x->successor_start[i];
-        bool same = count == y->successor_start[i + 1] - y->successor_start[i];
-        for (uint32_t s = 0; s < count && same; s++) {
-            same =
-                x->successor[x->successor_start[i] + s] == y->successor[y->successor_start[i] + s];
+    const ptx_block *block = &r->module->blocks[r->function->first_block + b];
+    const ptx_statement *last = NULL;
+    for (uint32_t i = block->first; i < block->first + block->count; i++) {
+        const ptx_statement *s = &r->module->statements[i];
+        last = s->kind == PTX_INSTRUCTION ? s : last;
+    }
+    return last != NULL && last->guard != PTX_NONE && ptx_run_is_branch(r, last) ? last : NULL;
+}
+
+/* Successor k of a block, counted so that for a branch on a predicate the way taken when it holds
+   comes first, however the branch is written. PTX_NONE: no more. */
+static uint32_t successor(const ptx_run *r, uint32_t b, uint32_t k)
+{
+    const ptx_cfg *cfg = r->cfg;
+    const ptx_statement *branch = end_branch(r, b);
+    uint32_t count = cfg->successor_start[b + 1] - cfg->successor_start[b];
+    if (k >= count) {
+        return PTX_NONE;
+    }
+    if (branch != NULL && branch->guard_negated && count == 2) {
+        k = 1 - k;
+    }
+    return cfg->successor[cfg->successor_start[b] + k];
+}
+
+/* Pairs the blocks of the rewritten function with those of the original they stand for, from the
+   first on along equal ways: several copies may stand for one block. What no path reaches keeps its
+   number. EVOCC_MISMATCH when a block would have to stand for two. */
+static evocc_status map_blocks(uint32_t *pairs, const ptx_run *a, const ptx_run *b,
+                               evocc_error *error)
+{
+    uint32_t n = b->cfg->count;
+    for (uint32_t i = 0; i < n; i++) {
+        pairs[i] = PTX_NONE;
+    }
+    if (n > 0 && a->cfg->count > 0) {
+        pairs[0] = 0;
+    }
+    /* In reverse postorder every block but the first has a predecessor before it. */
+    for (uint32_t i = 0; i < b->cfg->order_count; i++) {
+        uint32_t x = b->cfg->order[i], o = pairs[x];
+        for (uint32_t k = 0;; k++) {
+            uint32_t to = successor(b, x, k), original = successor(a, o, k);
+            if (to == PTX_NONE && original == PTX_NONE) {
+                break;
+            }
+            if (to == PTX_NONE || original == PTX_NONE ||
+                (pairs[to] != PTX_NONE && pairs[to] != original)) {
+                const ptx_block *block = &b->module->blocks[b->function->first_block + x];
+                return different(b, x, block->first + block->count - 1, "it leads elsewhere",
+                                 error);
+            }
+            pairs[to] = original;
         }
-        if (!same) {
-            const ptx_block *block = &a->module->blocks[a->function->first_block + i];
-            return different(a, i, block->first + block->count - 1, "it leads elsewhere", error);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        if (pairs[i] == PTX_NONE && (n != a->cfg->count || a->cfg->number[i] != PTX_NONE)) {
+            return different(b, i, b->module->blocks[b->function->first_block + i].first,
+                             "no path leads here", error);
         }
+        pairs[i] = pairs[i] == PTX_NONE ? i : pairs[i];
     }
     return EVOCC_OK;
 }
@@ -177,33 +232,70 @@ static uint32_t block_in_order(const ptx_cfg *cfg, uint32_t i, const uint32_t *u
     return i < cfg->order_count ? cfg->order[i] : unreachable[i - cfg->order_count];
 }
 
-static evocc_status compare_blocks(ptx_run *a, ptx_run *b, const twin_map *twins,
-                                   const uint32_t *unreachable, evocc_error *error)
+/* Which registers are expandable must be known everywhere before anything is compared. */
+static evocc_status find_expressions(ptx_run *r, evocc_error *error)
 {
-    evocc_status status = compare_jumps(a, b, error);
-    /* Twice: which registers are expandable must be known everywhere before anything is compared.
-     */
-    for (int round = 0; round < 2; round++) {
-        for (uint32_t i = 0; i < a->cfg->count && status == EVOCC_OK; i++) {
-            uint32_t block = block_in_order(a->cfg, i, unreachable);
-            ptx_run_block(a, block);
-            ptx_run_block(b, block);
-            if (a->failed || b->failed) {
-                return error_no_memory(error);
-            }
-            if (round == 0) {
-                continue;
-            }
-            status = compare_deeds(a, b, block, error);
-            if (status == EVOCC_OK) {
-                status = compare_resources(a, b, block, error);
-            }
-            if (status == EVOCC_OK) {
-                status = compare_registers(a, b, twins, block, error);
-            }
-        }
-        ptx_run_forget(a);
-        ptx_run_forget(b);
+    for (uint32_t i = 0; i < r->cfg->order_count && !r->failed; i++) {
+        ptx_run_block(r, r->cfg->order[i]);
+    }
+    ptx_run_forget(r);
+    return r->failed ? error_no_memory(error) : EVOCC_OK;
+}
+
+static evocc_status compare_block(ptx_run *a, ptx_run *b, const twin_map *twins, uint32_t original,
+                                  uint32_t block, evocc_error *error)
+{
+    ptx_run_block(a, original);
+    ptx_run_block(b, block);
+    if (a->failed || b->failed) {
+        return error_no_memory(error);
+    }
+    evocc_status status = compare_deeds(a, b, original, block, error);
+    if (status == EVOCC_OK) {
+        status = compare_resources(a, b, original, error);
+    }
+    if (status == EVOCC_OK) {
+        status = compare_registers(a, b, twins, block, error);
+    }
+    ptx_run_forget(a); /* it may run again for another copy */
+    return status;
+}
+
+/* What check_function needs room for. */
+typedef struct work {
+    ptx_run a, b;
+    twin_map twins;
+    uint32_t *pairs, *unreachable;
+} work;
+
+static void work_dispose(work *w)
+{
+    ptx_run_dispose(&w->a);
+    ptx_run_dispose(&w->b);
+    mem_free(w->twins.in_original);
+    mem_free(w->twins.in_rewritten);
+    mem_free(w->pairs);
+    mem_free(w->unreachable);
+}
+
+static evocc_status work_init(work *w, const ptx_module *original, const ptx_function *f,
+                              const ptx_module *rewritten, const ptx_function *g,
+                              evocc_error *error)
+{
+    *w = (work){.twins = {mem_alloc(g->register_count, sizeof(uint32_t)),
+                          mem_alloc(f->register_count, sizeof(uint32_t))},
+                .pairs = mem_alloc(g->block_count, sizeof(uint32_t)),
+                .unreachable = mem_alloc(g->block_count, sizeof(uint32_t))};
+    if (w->twins.in_original == NULL || w->twins.in_rewritten == NULL || w->pairs == NULL ||
+        w->unreachable == NULL) {
+        return error_no_memory(error);
+    }
+    evocc_status status = ptx_run_init(&w->a, original, f, error);
+    if (status == EVOCC_OK) {
+        status = ptx_run_init(&w->b, rewritten, g, error);
+    }
+    if (status == EVOCC_OK) {
+        status = find_twins(&w->twins, &w->a, &w->b, error);
     }
     return status;
 }
@@ -212,38 +304,32 @@ static evocc_status check_function(const ptx_module *original, const ptx_functio
                                    const ptx_module *rewritten, const ptx_function *g,
                                    evocc_error *error)
 {
-    if (f->block_count != g->block_count) {
-        return error_set(error, EVOCC_MISMATCH, "%s: %.*s: %u blocks, but %u in the rewritten text",
-                         original->name, (int)ptx_span_length(f->name), ptx_at(original, f->name),
-                         f->block_count, g->block_count);
-    }
-    ptx_run a, b = {0};
-    twin_map twins = {mem_alloc(g->register_count, sizeof(uint32_t)),
-                      mem_alloc(f->register_count, sizeof(uint32_t))};
-    uint32_t *unreachable = mem_alloc(f->block_count, sizeof *unreachable);
-    evocc_status status = ptx_run_init(&a, original, f, error);
+    work w;
+    evocc_status status = work_init(&w, original, f, rewritten, g, error);
     if (status == EVOCC_OK) {
-        bool allocated =
-            twins.in_original != NULL && twins.in_rewritten != NULL && unreachable != NULL;
-        status = allocated ? ptx_run_init(&b, rewritten, g, error) : error_no_memory(error);
+        status = map_blocks(w.pairs, &w.a, &w.b, error);
     }
-    if (status == EVOCC_OK) {
-        status = find_twins(&twins, &a, &b, error);
+    /* A register that copies of a block define again has no expression of its own any more, so with
+       copies all values are compared where they are made. */
+    if (status == EVOCC_OK && f->block_count == g->block_count) {
+        status = find_expressions(&w.a, error);
+        if (status == EVOCC_OK) {
+            status = find_expressions(&w.b, error);
+        }
+    } else {
+        w.a.plain = w.b.plain = true;
     }
     uint32_t count = 0;
-    for (uint32_t i = 0; i < f->block_count && status == EVOCC_OK; i++) {
-        if (a.cfg->number[i] == PTX_NONE) {
-            unreachable[count++] = i;
+    for (uint32_t i = 0; i < g->block_count && status == EVOCC_OK; i++) {
+        if (w.b.cfg->number[i] == PTX_NONE) {
+            w.unreachable[count++] = i;
         }
     }
-    if (status == EVOCC_OK) {
-        status = compare_blocks(&a, &b, &twins, unreachable, error);
+    for (uint32_t i = 0; i < g->block_count && status == EVOCC_OK; i++) {
+        uint32_t block = block_in_order(w.b.cfg, i, w.unreachable);
+        status = compare_block(&w.a, &w.b, &w.twins, w.pairs[block], block, error);
     }
-    ptx_run_dispose(&a);
-    ptx_run_dispose(&b);
-    mem_free(twins.in_original);
-    mem_free(twins.in_rewritten);
-    mem_free(unreachable);
+    work_dispose(&w);
     return status;
 }
 

@@ -143,6 +143,7 @@ static evocc_status apply(ptx_edits *edits, const ptx_module *module, const ptx_
 
 const ptx_pass ptx_pass_frequency = {
     .name = "frequency",
+    .sampled = 0.5,
     .help =
         "How often each block runs, from the loops around it: flat (all the same), loopsN (N times "
         "as often for each loop), inverse16 (loops rarest). Decides what ptxas spills and keeps in "

@@ -274,6 +274,7 @@ static evocc_status apply(ptx_edits *edits, const ptx_module *module, const ptx_
 
 const ptx_pass ptx_pass_order = {
     .name = "order",
+    .sampled = 0.5,
     .help =
         "The order of the instructions within each basic block: late puts definitions next to "
         "their first use, early puts loads first, pressure keeps few values live, seeds shuffle. "

@@ -37,6 +37,7 @@ struct ptx_pass {
     const char *name;   /* "order" */
     const char *help;   /* what it does, when it matters */
     const char *source; /* the section of the PTX ISA */
+    double sampled;     /* how often a random candidate uses the wide form; 0: seldom */
     int min_version;    /* PTX version it needs, 90 for 9.0; .version is raised to it; 0: any */
     space_numerics numerics; /* other than exact: listed only when the limits allow it */
     /* Adds the controls of one entry, the wide form first. */
@@ -94,6 +95,7 @@ extern const ptx_pass ptx_pass_divide;
 extern const ptx_pass ptx_pass_root;
 extern const ptx_pass ptx_pass_flush;
 extern const ptx_pass ptx_pass_contract;
+extern const ptx_pass ptx_pass_unroll;
 extern const ptx_pass ptx_pass_order;
 extern const ptx_pass ptx_pass_frequency;
 

@@ -1,3 +1,4 @@
+#include "ptx/checker.h"
 #include "ptx/pass.h"
 
 #include "util/error.h"
@@ -15,10 +16,18 @@ static const ptx_pass *const passes[] = {
     &ptx_pass_shift,      &ptx_pass_field,       &ptx_pass_lop3,        &ptx_pass_swap,
     &ptx_pass_divide,     &ptx_pass_root,        &ptx_pass_flush,       &ptx_pass_contract,
     &ptx_pass_order,      &ptx_pass_frequency,   &ptx_pass_maxnreg,     &ptx_pass_minnctapersm,
-    &ptx_pass_smem_spill};
+    &ptx_pass_smem_spill, &ptx_pass_unroll};
 enum { PASS_COUNT = sizeof passes / sizeof *passes };
 
 /* ---- Controls -------------------------------------------------------------------------------- */
+
+/* A random candidate has about this many exceptions of a pass, however many sites there are. */
+static const double EXCEPTIONS = 0.5;
+
+static double wide_share(const ptx_pass *pass)
+{
+    return pass->sampled > 0 ? pass->sampled : 0.12;
+}
 
 evocc_status ptx_catalogue_add(ptx_catalogue *c, const char *site, const char *const *values,
                                int32_t value_count, int32_t default_index, size_t sites,
@@ -43,8 +52,7 @@ evocc_status ptx_catalogue_add(ptx_catalogue *c, const char *site, const char *c
             .choices = values,
             .size = value_count,
             .default_index = default_index,
-            /* About two exceptions a candidate, however many sites there are. */
-            .knockout = wide ? 0.2 : (sites > 4 ? 1.0 - 2.0 / (double)sites : 0.5),
+            .knockout = wide ? 1.0 - wide_share(c->pass) : 1.0 - EXCEPTIONS / (double)(sites + 1),
             .parent = wide ? SPACE_ABSENT : c->wide,
             .group = group.data,
         };
@@ -241,79 +249,88 @@ static evocc_status refuse_duplicates(const ptx_setting *settings, size_t count,
     return status;
 }
 
-/* The text so far becomes the module that the next pass works on. */
-static evocc_status reparse(ptx_module **current, strbuf *text, const char *name,
-                            evocc_error *error)
+/* The text so far becomes the module that the next pass works on; checked against the one before
+   when asked to. */
+static evocc_status advance(ptx_module **current, const ptx_module *before, strbuf *text,
+                            bool checked, evocc_error *error)
 {
     ptx_module *next = NULL;
-    evocc_status status = ptx_parse(&next, strbuf_text(text), text->length, name, error);
-    if (status == EVOCC_OK) {
-        ptx_free(*current);
-        *current = next;
-        strbuf_clear(text);
+    evocc_status status = ptx_parse(&next, strbuf_text(text), text->length, before->name, error);
+    if (status == EVOCC_OK && checked) {
+        status = ptx_check(before, next, error);
     }
+    if (status != EVOCC_OK) {
+        ptx_free(next);
+        return status;
+    }
+    ptx_free(*current);
+    *current = next;
+    strbuf_clear(text);
+    return EVOCC_OK;
+}
+
+/* Runs the passes that have settings. `current` is NULL while the module is the original; `text`
+   holds what the last pass wrote and is empty before the first. */
+static evocc_status run_passes(ptx_module **current, strbuf *text, const ptx_module *module,
+                               const ptx_setting *settings, size_t count, bool checked,
+                               evocc_error *error)
+{
+    ptx_choice *choices = mem_alloc(count + 1, sizeof *choices);
+    evocc_status status =
+        choices == NULL ? error_no_memory(error) : refuse_duplicates(settings, count, error);
+    for (size_t i = 0; i < PASS_COUNT && status == EVOCC_OK; i++) {
+        size_t used;
+        const ptx_module *m = *current != NULL ? *current : module;
+        status = choices_of(choices, &used, i, m, module, settings, count, error);
+        if (status != EVOCC_OK || used == 0) {
+            continue;
+        }
+        if (text->length > 0) {
+            status = advance(current, m, text, checked, error);
+            if (status == EVOCC_OK) {
+                m = *current;
+                status = choices_of(choices, &used, i, m, module, settings, count, error);
+            }
+        }
+        if (status == EVOCC_OK) {
+            status = run_pass(text, m, passes[i], choices, used, error);
+        }
+    }
+    mem_free(choices);
+    return status;
+}
+
+static evocc_status rewrite(strbuf *out, const ptx_module *module, const ptx_setting *settings,
+                            size_t count, bool checked, evocc_error *error)
+{
+    ptx_module *current = NULL;
+    strbuf text = {0};
+    evocc_status status = run_passes(&current, &text, module, settings, count, checked, error);
+    bool changed = text.length > 0;
+    if (status == EVOCC_OK && checked && changed) {
+        status = advance(&current, current != NULL ? current : module, &text, true, error);
+    }
+    if (status == EVOCC_OK && changed && text.length > 0) {
+        strbuf_append(out, text.data, text.length);
+    } else if (status == EVOCC_OK) {
+        ptx_print(out, current != NULL ? current : module);
+    }
+    if (status == EVOCC_OK && out->failed) {
+        status = error_no_memory(error);
+    }
+    ptx_free(current);
+    strbuf_dispose(&text);
     return status;
 }
 
 evocc_status ptx_rewrite(strbuf *out, const ptx_module *module, const ptx_setting *settings,
                          size_t count, evocc_error *error)
 {
-    ptx_choice *choices = mem_alloc(count + 1, sizeof *choices);
-    ptx_module *current = NULL; /* NULL: still the original */
-    strbuf text = {0};          /* what the last pass made of it; empty before the first */
-    evocc_status status =
-        choices == NULL ? error_no_memory(error) : refuse_duplicates(settings, count, error);
-    for (size_t i = 0; i < PASS_COUNT && status == EVOCC_OK; i++) {
-        size_t used;
-        const ptx_module *m = current != NULL ? current : module;
-        status = choices_of(choices, &used, i, m, module, settings, count, error);
-        if (status != EVOCC_OK || used == 0) {
-            continue;
-        }
-        if (text.length > 0) {
-            status = reparse(&current, &text, module->name, error);
-            m = current;
-            if (status == EVOCC_OK) {
-                status = choices_of(choices, &used, i, m, module, settings, count, error);
-            }
-        }
-        if (status == EVOCC_OK) {
-            status = run_pass(&text, m, passes[i], choices, used, error);
-        }
-    }
-    if (status == EVOCC_OK) {
-        if (text.length > 0) {
-            strbuf_append(out, text.data, text.length);
-        } else {
-            ptx_print(out, module);
-        }
-        status = out->failed ? error_no_memory(error) : EVOCC_OK;
-    }
-    ptx_free(current);
-    strbuf_dispose(&text);
-    mem_free(choices);
-    return status;
+    return rewrite(out, module, settings, count, false, error);
 }
 
-/* ---- For people ------------------------------------------------------------------------------ */
-
-bool ptx_kind_at(ptx_kind *out, size_t index)
+evocc_status ptx_rewrite_checked(strbuf *out, const ptx_module *module, const ptx_setting *settings,
+                                 size_t count, evocc_error *error)
 {
-    if (index >= PASS_COUNT) {
-        return false;
-    }
-    const ptx_pass *p = passes[index];
-    *out = (ptx_kind){p->name, p->help, p->source, p->min_version};
-    return true;
-}
-
-bool ptx_kind_of(ptx_kind *out, const char *control)
-{
-    size_t length = strcspn(control, "@");
-    for (size_t i = 0; ptx_kind_at(out, i); i++) {
-        if (strlen(out->name) == length && strncmp(out->name, control, length) == 0) {
-            return true;
-        }
-    }
-    return false;
+    return rewrite(out, module, settings, count, true, error);
 }

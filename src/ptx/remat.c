@@ -259,6 +259,7 @@ static evocc_status slice_apply(ptx_edits *edits, const ptx_module *module,
 
 const ptx_pass ptx_pass_slice = {
     .name = "slice",
+    .sampled = 0.4,
     .help =
         "Values that are computed again, with all they are computed from, where another block "
         "first needs them: in loops that they are invariant in (loop), elsewhere (post), or both "

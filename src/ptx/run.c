@@ -102,10 +102,12 @@ static void number_scopes(ptx_run *r)
     }
 }
 
-static ptx_worlds unknown_register(const ptx_run *r, const char *kind, uint32_t id)
+/* What a register holds at the start of the block at hand. Where one definition reaches, that is
+   its value. */
+static ptx_worlds unknown_register(const ptx_run *r, uint32_t id)
 {
     const ptx_register *reg = &r->module->registers[id];
-    ptx_worlds v = ptx_worlds_unknown(kind, ptx_at(r->module, reg->name),
+    ptx_worlds v = ptx_worlds_unknown("register", ptx_at(r->module, reg->name),
                                       ptx_span_length(reg->name), r->scope_numbers[reg->scope]);
     ptx_worlds_truncate(&v, ptx_register_width(r->module, id));
     return v;
@@ -127,7 +129,7 @@ static ptx_worlds plain_read(const ptx_run *r, uint32_t id, bool whole)
     if (f->definitions == 1 && !f->conditional && (here || reaches(r, f, r->block))) {
         return f->expression;
     }
-    return here ? s->value : unknown_register(r, "in", id);
+    return here ? s->value : unknown_register(r, id);
 }
 
 /* A register that wgmma or tcgen05 uses beyond the instruction means something else before and
@@ -292,7 +294,7 @@ static void run_pure(ptx_run *r, const ptx_statement *s)
     const ptx_module *m = r->module;
     const ptx_meaning *meaning = &r->meanings[s->opcode];
     const ptx_operand *first = &m->operands[s->first_operand];
-    bool stable = s->guard == PTX_NONE && operands_are_stable(r, s);
+    bool stable = !r->plain && s->guard == PTX_NONE && operands_are_stable(r, s);
     for (int whole = stable ? 1 : 0; whole >= 0; whole--) {
         size_t count = 0;
         for (uint32_t o = 1; o < s->operand_count && !r->failed; o++) {
@@ -316,6 +318,12 @@ static void run_pure(ptx_run *r, const ptx_statement *s)
             }
         }
     }
+}
+
+bool ptx_run_is_branch(const ptx_run *r, const ptx_statement *s)
+{
+    const char *opcode = r->module->opcodes[s->opcode].text;
+    return strncmp(opcode, "bra", 3) == 0 && (opcode[3] == '.' || opcode[3] == '\0');
 }
 
 /* The state of a resource once asynchronous writes are over. */
@@ -348,12 +356,14 @@ static ptx_worlds describe_effect(ptx_run *r, const ptx_statement *s, const ptx_
 {
     const ptx_module *m = r->module;
     ptx_worlds h = ptx_worlds_constant(r->meanings[s->opcode].hash);
+    /* Where a branch leads is compared with the blocks: here it is its predicate alone. */
+    bool branch = ptx_run_is_branch(r, s);
     if (s->guard != PTX_NONE) {
-        ptx_worlds guard = guard_value(r, s);
+        ptx_worlds guard = branch ? read_register(r, s->guard, false) : guard_value(r, s);
         h = ptx_worlds_mix(&h, &guard);
     }
     bool policy = ptx_opcode_has(m->opcodes[s->opcode].text, ".L2::cache_hint");
-    uint32_t end = s->operand_count - (policy && s->operand_count > 1 ? 1 : 0);
+    uint32_t end = branch ? 0 : s->operand_count - (policy && s->operand_count > 1 ? 1 : 0);
     for (uint32_t o = effect->destination == PTX_WRITES_FIRST ? 1 : 0; o < end; o++) {
         size_t count = read_operand(r, &m->operands[s->first_operand + o], false, 0);
         for (size_t i = 0; i < count && !r->failed; i++) {
@@ -451,7 +461,7 @@ ptx_worlds ptx_run_value(const ptx_run *r, uint32_t id)
 static void fill_expressions(ptx_run *r)
 {
     for (uint32_t i = 0; i < r->function->register_count; i++) {
-        r->facts[i].expression = unknown_register(r, "def", r->function->first_register + i);
+        r->facts[i].expression = unknown_register(r, r->function->first_register + i);
     }
 }
 

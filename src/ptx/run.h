@@ -51,6 +51,7 @@ typedef struct ptx_run {
     bool *constant;
     size_t source_capacity, constant_capacity;
     uint32_t block;
+    bool plain;  /* no register stands for its expression */
     bool failed; /* out of memory */
 } ptx_run;
 
@@ -67,6 +68,9 @@ void ptx_run_dispose(ptx_run *r);
 void ptx_run_block(ptx_run *r, uint32_t block);
 /* Forgets what blocks wrote, but not which registers are expandable. */
 void ptx_run_forget(ptx_run *r);
+
+/* True for bra, conditional or not. */
+bool ptx_run_is_branch(const ptx_run *r, const ptx_statement *s);
 
 /* What register `id` holds after the block at hand. */
 ptx_worlds ptx_run_value(const ptx_run *r, uint32_t id);
