@@ -334,3 +334,26 @@ evocc_status ptx_rewrite_checked(strbuf *out, const ptx_module *module, const pt
 {
     return rewrite(out, module, settings, count, true, error);
 }
+
+/* ---- For people ------------------------------------------------------------------------------ */
+
+bool ptx_kind_at(ptx_kind *out, size_t index)
+{
+    if (index >= PASS_COUNT) {
+        return false;
+    }
+    const ptx_pass *p = passes[index];
+    *out = (ptx_kind){p->name, p->help, p->source, p->min_version};
+    return true;
+}
+
+bool ptx_kind_of(ptx_kind *out, const char *control)
+{
+    size_t length = strcspn(control, "@");
+    for (size_t i = 0; ptx_kind_at(out, i); i++) {
+        if (strlen(out->name) == length && strncmp(out->name, control, length) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
