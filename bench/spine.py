@@ -17,6 +17,7 @@ import shlex
 import shutil
 import sqlite3
 import statistics
+import struct
 import subprocess
 import sys
 import tempfile
@@ -70,6 +71,20 @@ def spills_by_ptxas(kernel, output, *options):
     return int(found[1]) + int(found[2])
 
 
+def sections(path):
+    """Name to contents of an ELF file's sections (64-bit, little-endian: a cubin)."""
+    data = open(path, "rb").read()
+    offset, = struct.unpack_from("<Q", data, 0x28)
+    size, count, names = struct.unpack_from("<HHH", data, 0x3A)
+    headers = [struct.unpack_from("<IIQQQQ", data, offset + i * size) for i in range(count)]
+    table = headers[names][4]
+    found = {}
+    for name, kind, _, _, at, length in headers:
+        end = data.index(b"\0", table + name)
+        found[data[table + name:end].decode()] = b"" if kind == 8 else data[at:at + length]
+    return found
+
+
 def with_folder(function):
     def wrapped():
         with tempfile.TemporaryDirectory(prefix="evocc-bench.") as folder:
@@ -104,11 +119,17 @@ def same(folder):
     run(EVOCC, "ptxas", "--apply-controls", study.acf, f"-arch={ARCH}", SMALL, "-o", wrapper)
     said = run(EVOCC, "compile", SMALL, "--arch", ARCH, "--with", candidate, "-o", again, "--json")
     equal_hash = json.loads(said.stdout)["code_hash"] == code_hash
-    equal_file = open(wrapper, "rb").read() == open(again, "rb").read()
+    ours, theirs = sections(wrapper), sections(again)
+    different = sorted(name for name in ours.keys() | theirs.keys()
+                       if ours.get(name) != theirs.get(name))
+    code = [name for name in ours if name.startswith((".text.", ".nv.constant"))]
+    equal_code = code and not set(code) & set(different)
     print(f"Trial {trial}: `{candidate}`\n")
     print(f"Code hash stored by the study and of the same candidate compiled again: "
-          f"{'equal' if equal_hash else 'DIFFERENT'}. Cubin of the wrapper and that one: "
-          f"{'equal byte for byte' if equal_file else 'DIFFERENT'}.")
+          f"{'equal' if equal_hash else 'DIFFERENT'}. Code and constants of the wrapper's cubin and of "
+          f"that one ({', '.join(sorted(code))}): "
+          f"{'equal byte for byte' if equal_code else 'DIFFERENT'}. Other sections that differ: "
+          f"{', '.join(different) or 'none'}.")
 
 
 @with_folder
