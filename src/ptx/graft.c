@@ -1,5 +1,6 @@
 #include "ptx/graft.h"
 
+#include "ptx/pass.h"
 #include "util/error.h"
 
 #include <stdio.h>
@@ -55,24 +56,11 @@ void ptx_graft_dispose(ptx_graft *graft)
     strbuf_dispose(&graft->declarations);
 }
 
-/* The first place behind a block's labels: what stands before them belongs to no path into it. */
-static uint32_t first_place(const ptx_module *m, const ptx_block *block)
-{
-    uint32_t first = block->first;
-    for (uint32_t i = block->first; i < block->first + block->count; i++) {
-        if (m->statements[i].kind == PTX_INSTRUCTION) {
-            break;
-        }
-        first = m->statements[i].kind == PTX_LABEL ? i + 1 : first;
-    }
-    return first;
-}
-
 uint32_t ptx_graft_place(const ptx_facts *facts, uint32_t statement)
 {
     const ptx_module *m = facts->module;
     uint32_t block = ptx_facts_block(facts, statement);
-    uint32_t first = first_place(m, &m->blocks[facts->function->first_block + block]);
+    uint32_t first = ptx_block_body(m, &m->blocks[facts->function->first_block + block]);
     uint32_t at = statement;
     while (m->scopes[m->statements[at].scope].depth > 0) {
         uint32_t open = m->scopes[m->statements[at].scope].open;

@@ -67,6 +67,10 @@ evocc_status ptx_choice_block(uint32_t *out, const ptx_module *module, const ptx
 evocc_status ptx_choice_value(int32_t *out, const ptx_choice *choice, const char *const *values,
                               int32_t value_count, evocc_error *error);
 
+/* The first statement behind a block's labels: what stands before them belongs to no path into it.
+ */
+uint32_t ptx_block_body(const ptx_module *module, const ptx_block *block);
+
 /* The statement before which something at the start of a block goes: behind its label. */
 uint32_t ptx_block_start(const ptx_module *module, const ptx_block *block);
 

@@ -152,6 +152,18 @@ evocc_status ptx_choice_block(uint32_t *out, const ptx_module *module, const ptx
     return status;
 }
 
+uint32_t ptx_block_body(const ptx_module *module, const ptx_block *block)
+{
+    uint32_t first = block->first;
+    for (uint32_t i = block->first; i < block->first + block->count; i++) {
+        if (module->statements[i].kind == PTX_INSTRUCTION) {
+            break;
+        }
+        first = module->statements[i].kind == PTX_LABEL ? i + 1 : first;
+    }
+    return first;
+}
+
 uint32_t ptx_block_start(const ptx_module *module, const ptx_block *block)
 {
     uint32_t start = block->first;

@@ -35,7 +35,7 @@ static uint32_t copyable_branch(const ptx_module *m, const ptx_cfg *cfg, uint32_
     if (b + 1 >= cfg->count || !is_header(cfg, b) || block->count > MAX_STATEMENTS) {
         return PTX_NONE;
     }
-    for (uint32_t i = ptx_block_start(m, block); i < block->first + block->count; i++) {
+    for (uint32_t i = ptx_block_body(m, block); i < block->first + block->count; i++) {
         const ptx_statement *s = &m->statements[i];
         bool variable = s->kind == PTX_DECLARATION && (m->scopes[s->scope].depth == 0 ||
                                                        strncmp(ptx_at(m, s->span), ".reg", 4) != 0);
@@ -76,7 +76,9 @@ static void write_body(strbuf *out, const ptx_module *m, uint32_t first, uint32_
 {
     for (uint32_t i = first; i < branch; i++) {
         const ptx_statement *s = &m->statements[i];
-        if (s->kind != PTX_LABEL) {
+        bool about_loop = s->kind == PTX_PRAGMA &&
+                          (ptx_pragma_is(m, s, "nounroll") || ptx_pragma_is(m, s, "frequency"));
+        if (s->kind != PTX_LABEL && !about_loop) {
             strbuf_puts(out, "\n\t");
             strbuf_append(out, ptx_at(m, s->span), ptx_span_length(s->span));
         }
@@ -100,7 +102,7 @@ static void write_copies(ptx_edits *edits, const ptx_module *m, const ptx_block 
     strbuf *text = ptx_edits_begin(edits);
     for (unsigned i = 1; i < factor; i++) {
         write_branch(text, m, s, !s->guard_negated, label);
-        write_body(text, m, ptx_block_start(m, block), branch);
+        write_body(text, m, ptx_block_body(m, block), branch);
         strbuf_puts(text, "\n\t");
     }
     strbuf_append(text, ptx_at(m, s->span), ptx_span_length(s->span));
