@@ -1,4 +1,4 @@
-#include "ptx/pass.h"
+#include "ptx/module.h"
 
 #include <stdio.h>
 #include <string.h>

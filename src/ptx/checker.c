@@ -246,6 +246,7 @@ static evocc_status compare_block(ptx_run *a, ptx_run *b, const twin_map *twins,
                                   uint32_t block, evocc_error *error)
 {
     ptx_run_block(a, original);
+    b->skips_fences = ptx_run_admits_fences(a, original);
     ptx_run_block(b, block);
     if (a->failed || b->failed) {
         return error_no_memory(error);
@@ -295,6 +296,8 @@ static evocc_status work_init(work *w, const ptx_module *original, const ptx_fun
         status = ptx_run_init(&w->b, rewritten, g, error);
     }
     if (status == EVOCC_OK) {
+        /* Launch bounds may differ; what the original's say holds for both. */
+        memcpy(w->b.thread_mask, w->a.thread_mask, sizeof w->b.thread_mask);
         status = find_twins(&w->twins, &w->a, &w->b, error);
     }
     return status;

@@ -141,6 +141,12 @@ struct ptx_module {
 /* The function of an entry's name; NULL when there is none with a body. */
 const ptx_function *ptx_find_entry(const ptx_module *module, const char *name, size_t length);
 
+/* Threads that a block has (.reqntid) or has at most (.maxntid); 0: the entry does not say. */
+uint32_t ptx_block_threads(const ptx_module *module, const ptx_function *function);
+
+/* 90 for sm_90a; 0 when the target is not of that form. */
+int ptx_target_number(const ptx_module *module);
+
 /* True for `.pragma "word ...";`. */
 bool ptx_pragma_is(const ptx_module *module, const ptx_statement *statement, const char *word);
 

@@ -74,18 +74,13 @@ uint32_t ptx_block_body(const ptx_module *module, const ptx_block *block);
 /* The statement before which something at the start of a block goes: behind its label. */
 uint32_t ptx_block_start(const ptx_module *module, const ptx_block *block);
 
-/* Threads that a block has (.reqntid) or has at most (.maxntid); 0: the entry does not say. */
-uint32_t ptx_block_threads(const ptx_module *module, const ptx_function *function);
-
-/* 90 for sm_90a; 0 when the target is not of that form. */
-int ptx_target_number(const ptx_module *module);
-
 extern const ptx_pass ptx_pass_load_cache;
 extern const ptx_pass ptx_pass_store_cache;
 extern const ptx_pass ptx_pass_copy_cache;
 extern const ptx_pass ptx_pass_maxnreg;
 extern const ptx_pass ptx_pass_minnctapersm;
 extern const ptx_pass ptx_pass_smem_spill;
+extern const ptx_pass ptx_pass_range;
 extern const ptx_pass ptx_pass_slice;
 extern const ptx_pass ptx_pass_remat;
 extern const ptx_pass ptx_pass_sink;
@@ -101,6 +96,7 @@ extern const ptx_pass ptx_pass_flush;
 extern const ptx_pass ptx_pass_contract;
 extern const ptx_pass ptx_pass_unroll;
 extern const ptx_pass ptx_pass_order;
+extern const ptx_pass ptx_pass_fence;
 extern const ptx_pass ptx_pass_frequency;
 
 #endif

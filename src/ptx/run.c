@@ -144,6 +144,16 @@ static ptx_worlds read_register(const ptx_run *r, uint32_t id, bool whole)
     return v;
 }
 
+/* %tid.x is below 1024 or what the entry says. */
+static void mask_thread(ptx_worlds *v, const ptx_run *r, const char *text, size_t length)
+{
+    if (length == 6 && memcmp(text, "%tid.", 5) == 0 && text[5] >= 'x' && text[5] <= 'z') {
+        for (int w = 0; w < PTX_WORLDS; w++) {
+            v->in[w] &= r->thread_mask[text[5] - 'x'];
+        }
+    }
+}
+
 static ptx_worlds read_leaf(const ptx_run *r, const ptx_leaf *leaf, bool whole, bool *constant)
 {
     const ptx_module *m = r->module;
@@ -163,6 +173,7 @@ static ptx_worlds read_leaf(const ptx_run *r, const ptx_leaf *leaf, bool whole, 
         v = ptx_worlds_constant(leaf->sign == '-' ? 0 - bits : bits);
     } else {
         v = ptx_worlds_unknown("name", text, length, (uint64_t)(unsigned char)leaf->sign);
+        mask_thread(&v, r, text, length);
     }
     if (leaf->sign == '!' || leaf->sign == '~') {
         for (int w = 0; w < PTX_WORLDS; w++) {
@@ -419,6 +430,42 @@ static void run_effect(ptx_run *r, const ptx_statement *s, uint32_t statement)
 /* ---- Blocks -------------------------------------------------------------------------------------
  */
 
+/* bar.warp.sync of all lanes, unconditional. */
+static bool is_full_fence(const ptx_run *r, const ptx_statement *s)
+{
+    const ptx_module *m = r->module;
+    bool constant;
+    if (strcmp(m->opcodes[s->opcode].text, "bar.warp.sync") != 0 || s->guard != PTX_NONE ||
+        s->operand_count != 1) {
+        return false;
+    }
+    const ptx_operand *mask = &m->operands[s->first_operand];
+    ptx_worlds lanes = read_leaf(r, &m->leaves[mask->first_leaf], false, &constant);
+    return mask->shape == PTX_SHAPE_PLAIN && constant && (lanes.in[0] & UINT32_MAX) == UINT32_MAX;
+}
+
+bool ptx_run_admits_fences(const ptx_run *r, uint32_t b)
+{
+    const ptx_module *m = r->module;
+    const ptx_block *block = &m->blocks[r->function->first_block + b];
+    bool together = false;
+    for (uint32_t i = block->first; i < block->first + block->count; i++) {
+        const ptx_statement *s = &m->statements[i];
+        if (s->kind != PTX_INSTRUCTION) {
+            continue;
+        }
+        const char *opcode = m->opcodes[s->opcode].text;
+        const ptx_effect *effect = ptx_effect_of(m, s);
+        if (strcmp(opcode, "bar.warp.sync") == 0 || (effect->barrier && !effect->terminator)) {
+            return false;
+        }
+        bool whole = strcmp(opcode, "bar.sync") == 0 || strcmp(opcode, "bar.cta.sync") == 0 ||
+                     ptx_opcode_has(opcode, ".aligned");
+        together = together || (whole && s->guard == PTX_NONE);
+    }
+    return together;
+}
+
 void ptx_run_block(ptx_run *r, uint32_t b)
 {
     const ptx_block *block = &r->module->blocks[r->function->first_block + b];
@@ -436,7 +483,7 @@ void ptx_run_block(ptx_run *r, uint32_t b)
         }
         if (is_pure(r, s)) {
             run_pure(r, s);
-        } else {
+        } else if (!r->skips_fences || !is_full_fence(r, s)) {
             run_effect(r, s, i);
         }
     }
@@ -455,6 +502,19 @@ void ptx_run_forget(ptx_run *r)
 ptx_worlds ptx_run_value(const ptx_run *r, uint32_t id)
 {
     return plain_read(r, id, false);
+}
+
+/* PTX ISA, chapter 10 (%ntid) and ".maxntid": all ones up to the highest bit. */
+static void find_thread_masks(ptx_run *r)
+{
+    uint32_t threads = ptx_block_threads(r->module, r->function);
+    for (int part = 0; part < 3; part++) {
+        uint64_t mask = part == 2 ? 63 : 1023;
+        while (threads != 0 && mask != 0 && mask / 2 >= threads - 1) {
+            mask /= 2;
+        }
+        r->thread_mask[part] = mask;
+    }
 }
 
 /* What later blocks read when they read a register that is defined once, but not expandable. */
@@ -496,6 +556,7 @@ evocc_status ptx_run_init(ptx_run *r, const ptx_module *m, const ptx_function *f
     evocc_status status = ptx_cfg_new(&r->cfg, m, f, error);
     if (status == EVOCC_OK) {
         number_scopes(r);
+        find_thread_masks(r);
         find_facts(r);
         fill_expressions(r);
     }

@@ -51,8 +51,11 @@ typedef struct ptx_run {
     bool *constant;
     size_t source_capacity, constant_capacity;
     uint32_t block;
-    bool plain;  /* no register stands for its expression */
-    bool failed; /* out of memory */
+    uint64_t
+        thread_mask[3]; /* bits that %tid.x, .y, .z can have: by the ISA and the launch bound */
+    bool plain;         /* no register stands for its expression */
+    bool skips_fences;  /* full warp fences add nothing in the block at hand */
+    bool failed;        /* out of memory */
 } ptx_run;
 
 /* A scope's name: 0 for the body; 1 for all that lie within one block, whose registers nothing
@@ -68,6 +71,11 @@ void ptx_run_dispose(ptx_run *r);
 void ptx_run_block(ptx_run *r, uint32_t block);
 /* Forgets what blocks wrote, but not which registers are expandable. */
 void ptx_run_forget(ptx_run *r);
+
+/* True when more `bar.warp.sync` of all lanes would add nothing to block b: an instruction in it is
+   executed by the whole warp together, so all lanes that have not exited run it from its start to
+   its end, and it states no such fence and has nothing that pins all. docs/ptx-safety.md. */
+bool ptx_run_admits_fences(const ptx_run *r, uint32_t b);
 
 /* True for bra, conditional or not. */
 bool ptx_run_is_branch(const ptx_run *r, const ptx_statement *s);
