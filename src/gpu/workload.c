@@ -259,6 +259,8 @@ static evocc_status add_control(evocc_space *space, const workload_parameter *p,
 
 evocc_status workload_add_controls(evocc_space *space, const workload *w, evocc_error *error)
 {
+    evocc_error local;
+    error = error != NULL ? error : &local; /* a rule's message is given its place */
     evocc_status status = EVOCC_OK;
     for (size_t i = 0; i < w->parameter_count && status == EVOCC_OK; i++) {
         status = add_control(space, &w->parameters[i], error);
@@ -286,8 +288,6 @@ static evocc_status check_constraints(const workload *w, const yaml_node *rules,
     }
     if (status == EVOCC_OK && w->parameter_count > 0) {
         evocc_space *space = NULL;
-        evocc_error local;
-        error = error != NULL ? error : &local;
         status = space_new(&space, error);
         if (status == EVOCC_OK) {
             status = workload_add_controls(space, w, error);
