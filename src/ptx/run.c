@@ -363,7 +363,50 @@ static uint8_t access_of(const ptx_effect *effect, int resource)
 }
 
 /* What the instruction is, does and meets, as one number a world. */
-static ptx_worlds describe_effect(ptx_run *r, const ptx_statement *s, const ptx_effect *effect)
+/* One element of a weak vector access, which is a set of scalar ones (PTX ISA 9.0, 8.2.2); `count`
+   is 1 for everything else. */
+typedef struct element {
+    uint32_t index, count, bytes;
+} element;
+
+static element first_element(const ptx_run *r, const ptx_statement *s)
+{
+    const char *opcode = r->module->opcodes[s->opcode].text;
+    element e = {0, 1, 0};
+    uint32_t bytes = ptx_element_bytes(opcode);
+    for (uint32_t o = 0; o < s->operand_count && bytes != 0; o++) {
+        const ptx_operand *operand = &r->module->operands[s->first_operand + o];
+        if (operand->shape == PTX_SHAPE_VECTOR) {
+            e = (element){0, operand->leaf_count, bytes};
+        }
+    }
+    return e;
+}
+
+/* Mixes operand o into h: of a vector access the element's address and datum alone. */
+static void mix_operand(ptx_run *r, ptx_worlds *h, const ptx_statement *s, uint32_t o, element e)
+{
+    const ptx_operand *operand = &r->module->operands[s->first_operand + o];
+    size_t count = read_operand(r, operand, false, 0), first = 0;
+    if (r->failed) {
+        return;
+    }
+    if (e.count > 1 && operand->shape == PTX_SHAPE_VECTOR) {
+        first = e.index;
+        count = first + 1;
+    }
+    for (size_t i = first; i < count; i++) {
+        ptx_worlds source = r->sources[i];
+        for (int w = 0; w < PTX_WORLDS && operand->shape == PTX_SHAPE_ADDRESS; w++) {
+            source.in[w] += (uint64_t)e.index * e.bytes;
+        }
+        *h = ptx_worlds_mix(h, &source);
+    }
+    *h = ptx_worlds_mix_number(h, o); /* where one operand ends */
+}
+
+static ptx_worlds describe_effect(ptx_run *r, const ptx_statement *s, const ptx_effect *effect,
+                                  element e)
 {
     const ptx_module *m = r->module;
     ptx_worlds h = ptx_worlds_constant(r->meanings[s->opcode].hash);
@@ -376,11 +419,7 @@ static ptx_worlds describe_effect(ptx_run *r, const ptx_statement *s, const ptx_
     bool policy = ptx_opcode_has(m->opcodes[s->opcode].text, ".L2::cache_hint");
     uint32_t end = branch ? 0 : s->operand_count - (policy && s->operand_count > 1 ? 1 : 0);
     for (uint32_t o = effect->destination == PTX_WRITES_FIRST ? 1 : 0; o < end; o++) {
-        size_t count = read_operand(r, &m->operands[s->first_operand + o], false, 0);
-        for (size_t i = 0; i < count && !r->failed; i++) {
-            h = ptx_worlds_mix(&h, &r->sources[i]);
-        }
-        h = ptx_worlds_mix_number(&h, o); /* where one operand ends */
+        mix_operand(r, &h, s, o, e);
     }
     for (int i = 0; i < PTX_RESOURCE_COUNT; i++) {
         uint8_t access = access_of(effect, i);
@@ -394,24 +433,24 @@ static ptx_worlds describe_effect(ptx_run *r, const ptx_statement *s, const ptx_
     return h;
 }
 
-static void run_effect(ptx_run *r, const ptx_statement *s, uint32_t statement)
+static void change_resources(ptx_run *r, const ptx_effect *effect, const ptx_worlds *h)
 {
-    const ptx_module *m = r->module;
-    ptx_effect varying = {.barrier = true, .destination = PTX_WRITES_FIRST};
-    const ptx_effect *effect = ptx_reads_varying_special(m, s) ? &varying : ptx_effect_of(m, s);
-    ptx_worlds h = describe_effect(r, s, effect);
-    if (r->failed || !add_deed(r, &h, statement)) {
-        return;
-    }
     for (int i = 0; i < PTX_RESOURCE_COUNT; i++) {
         uint8_t access = access_of(effect, i);
         if (access == PTX_ACCESS_WRITE) {
-            r->resources[i] = ptx_worlds_mix(&h, &r->resources[i]);
+            r->resources[i] = ptx_worlds_mix(h, &r->resources[i]);
         } else if (access == PTX_ACCESS_ASYNC) {
-            ptx_worlds_add(&r->unordered[i], &h);
+            ptx_worlds_add(&r->unordered[i], h);
             r->has_unordered[i] = true;
         }
     }
+}
+
+/* Results: each leaf of the operands written, or the one of the element. */
+static void write_results(ptx_run *r, const ptx_statement *s, const ptx_effect *effect,
+                          const ptx_worlds *h, element e)
+{
+    const ptx_module *m = r->module;
     uint32_t operands = effect->destination == PTX_UPDATES_ALL      ? s->operand_count
                         : effect->destination == PTX_WRITES_NOTHING ? 0
                                                                     : 1;
@@ -420,10 +459,40 @@ static void run_effect(ptx_run *r, const ptx_statement *s, uint32_t statement)
         bool address = operand->shape == PTX_SHAPE_ADDRESS;
         for (uint32_t l = 0; !address && l < operand->leaf_count; l++) {
             const ptx_leaf *leaf = &m->leaves[operand->first_leaf + l];
-            if (leaf->kind == PTX_LEAF_REGISTER) {
-                write_register(r, s, leaf, ptx_worlds_mix_number(&h, o * 65536 + l));
+            if (leaf->kind == PTX_LEAF_REGISTER && (e.count == 1 || l == e.index)) {
+                uint32_t number = e.count > 1 ? 0 : o * 65536 + l;
+                write_register(r, s, leaf, ptx_worlds_mix_number(h, number));
             }
         }
+    }
+}
+
+/* An element of a load that goes nowhere is not loaded. */
+static bool is_dropped(const ptx_run *r, const ptx_statement *s, const ptx_effect *effect,
+                       element e)
+{
+    const ptx_operand *first = &r->module->operands[s->first_operand];
+    return e.count > 1 && effect->destination == PTX_WRITES_FIRST &&
+           r->module->leaves[first->first_leaf + e.index].kind == PTX_LEAF_SINK;
+}
+
+static void run_effect(ptx_run *r, const ptx_statement *s, uint32_t statement)
+{
+    ptx_effect varying = {.barrier = true, .destination = PTX_WRITES_FIRST};
+    const ptx_effect *effect =
+        ptx_reads_varying_special(r->module, s) ? &varying : ptx_effect_of(r->module, s);
+    /* All elements are described before any is written: the address may be among them. */
+    ptx_worlds elements[8];
+    element e = first_element(r, s);
+    e.count = e.count > 8 ? 1 : e.count;
+    for (e.index = 0; e.index < e.count && !r->failed; e.index++) {
+        elements[e.index] = describe_effect(r, s, effect, e);
+        if (!is_dropped(r, s, effect, e) && add_deed(r, &elements[e.index], statement)) {
+            change_resources(r, effect, &elements[e.index]);
+        }
+    }
+    for (e.index = 0; e.index < e.count && !r->failed; e.index++) {
+        write_results(r, s, effect, &elements[e.index], e);
     }
 }
 

@@ -86,13 +86,39 @@ static bool is_cache_modifier(const char *part, size_t length)
     return length > 4 && (memcmp(part, "L1::", 4) == 0 || memcmp(part, "L2::", 4) == 0);
 }
 
+uint32_t ptx_element_bytes(const char *opcode)
+{
+    static const char *const strong[] = {".volatile", ".relaxed", ".acquire", ".release",
+                                         ".mmio",     ".async",   ".bulk"};
+    bool vector = ptx_opcode_has(opcode, ".v2") || ptx_opcode_has(opcode, ".v4") ||
+                  ptx_opcode_has(opcode, ".v8");
+    if (!vector || (!starts(opcode, "ld") && !starts(opcode, "st"))) {
+        return 0;
+    }
+    for (size_t i = 0; i < sizeof strong / sizeof *strong; i++) {
+        if (ptx_opcode_has(opcode, strong[i])) {
+            return 0;
+        }
+    }
+    const char *type = strrchr(opcode, '.') + 1;
+    static const char *const bits[] = {"8", "16", "32", "64", "128"};
+    for (uint32_t i = 0; i < sizeof bits / sizeof *bits; i++) {
+        if (strchr("bsuf", *type) != NULL && strcmp(type + 1, bits[i]) == 0) {
+            return 1U << i;
+        }
+    }
+    return 0;
+}
+
 static uint64_t hash_opcode(const char *opcode)
 {
     bool memory = starts(opcode, "ld") || starts(opcode, "st") || starts(opcode, "cp.async");
+    bool scalar = ptx_element_bytes(opcode) != 0;
     uint64_t hash = 0;
     for (const char *part = opcode;;) {
         size_t length = strcspn(part, ".");
-        if (!memory || !is_cache_modifier(part, length)) {
+        bool split = scalar && length == 2 && part[0] == 'v';
+        if (!split && (!memory || !is_cache_modifier(part, length))) {
             hash = hash64(part, length, hash + 1);
         }
         if (part[length] == '\0') {

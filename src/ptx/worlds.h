@@ -37,6 +37,10 @@ typedef struct ptx_meaning {
 
 ptx_meaning ptx_meaning_of(const char *opcode);
 
+/* Bytes of one element of a weak vector load or store; 0 for every other opcode. Its hash is that
+   of the scalar opcode. */
+uint32_t ptx_element_bytes(const char *opcode);
+
 /* An unknown: the same for the same words. */
 ptx_worlds ptx_worlds_unknown(const char *kind, const char *name, size_t length, uint64_t number);
 ptx_worlds ptx_worlds_constant(uint64_t value);

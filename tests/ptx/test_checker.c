@@ -80,6 +80,9 @@ static void test_arithmetic(void **state)
         {"ld.global.b32 %r1, [%rd3];", "createpolicy.fractional.L2::evict_first.b64 %rd9, 1.0; "
                                        "ld.global.L2::cache_hint.b32 %r1, [%rd3], %rd9;"},
         {"add.s64 %rd3, %rd2, 4; ld.global.b32 %r1, [%rd3];", "ld.global.b32 %r1, [%rd2+4];"},
+        {"ld.global.v2.b32 {%r9, %r1}, [%rd2];",
+         "ld.global.b32 %r9, [%rd2]; ld.global.b32 %r1, [%rd2+4];"},
+        {"st.shared.v2.b32 [s], {%r3, %r4};", "st.shared.b32 [s], %r3; st.shared.b32 [s+4], %r4;"},
     };
     static const char *const unequal[][2] = {
         {"sub.s32 %r1, %r2, %r3;", "sub.s32 %r1, %r3, %r2;"},
@@ -107,6 +110,14 @@ static void test_arithmetic(void **state)
         {"@%p1 mov.b32 %r1, 1;", "mov.b32 %r1, 1;"},
         {"@%p1 mov.b32 %r1, 1;", "@%p2 mov.b32 %r1, 1;"},
         {"ld.global.b32 %r1, [%rd3+4];", "ld.global.b32 %r1, [%rd3+8];"},
+        {"ld.global.v2.b32 {%r9, %r1}, [%rd2];",
+         "ld.global.b32 %r9, [%rd2]; ld.global.b32 %r1, [%rd2+8];"},
+        {"ld.global.v2.b32 {%r9, %r1}, [%rd2];",
+         "ld.global.b32 %r1, [%rd2]; ld.global.b32 %r9, [%rd2+4];"},
+        {"ld.volatile.global.v2.b32 {%r9, %r1}, [%rd2];", "ld.volatile.global.b32 %r9, [%rd2]; "
+                                                          "ld.volatile.global.b32 %r1, [%rd2+4];"},
+        {"st.shared.v2.b32 [s], {%r3, %r4};", "st.shared.b32 [s], %r4; st.shared.b32 [s+4], %r3;"},
+        {"st.shared.v2.b32 [s], {%r3, %r4};", "st.shared.b32 [s], %r3;"},
         {"ld.global.b32 %r1, [%rd3+4];", "ld.volatile.global.b32 %r1, [%rd3+4];"},
         {"ld.global.v2.b32 {%r1, %r2}, [%rd3];", "ld.global.v2.b32 {%r2, %r1}, [%rd3];"},
     };

@@ -183,6 +183,22 @@ static void test_forms(void **state)
         {"add.s32 %r1, %r2, 3;", "swap@k", "swap", NULL},
         {"fma.rn.f32 %f1, %f2, %f3, %f4;", "swap@k", "swap", "fma.rn.f32 %f1, %f3, %f2, %f4;"},
         {"fma.rn.f64 %f1, %f2, %f3, %f4;", "swap@k", "swap", NULL},
+        {"ld.global.v4.b32 {%r1, %r5, _, %r6}, [%rd4+-8];", "vector@k", "scalar",
+         "ld.global.b32 %r1, [%rd4+-8];\n\tld.global.b32 %r5, [%rd4+-4];\n\tld.global.b32 %r6, "
+         "[%rd4+4];"},
+        {"@!%p1 st.shared.v4.b32 [s], {%r1, %r2, %r3, %r4};", "vector@k", "halve",
+         "@!%p1 st.shared.v2.b32 [s+0], {%r1, %r2};\n\t@!%p1 st.shared.v2.b32 [s+8], {%r3, %r4};"},
+        {"ld.global.nc.L1::evict_last.v2.f64 {%rd1, %rd5}, [ %rd4 + 16 ];", "vector@k", "scalar",
+         "ld.global.nc.L1::evict_last.f64 %rd1, [%rd4+16];\n\tld.global.nc.L1::evict_last.f64 "
+         "%rd5, "
+         "[%rd4+24];"},
+        {"ld.global.v2.b32 {%r1, %r5}, [%rd4];", "vector@k", "halve", NULL},
+        {"ld.global.v2.b64 {%rd1, %rd4}, [%rd4];", "vector@k", "scalar",
+         NULL}, /* its own address */
+        {"ld.volatile.global.v2.b32 {%r1, %r5}, [%rd4];", "vector@k", "scalar", NULL},
+        {"st.release.gpu.global.v2.b32 [%rd4], {%r1, %r5};", "vector@k", "scalar", NULL},
+        {".pragma \"used_bytes_mask 0x3\";\nld.global.v2.b32 {%r1, %r5}, [%rd4];", "vector@k",
+         "scalar", NULL},
         /* Names hidden by a nested scope are not what they were outside. */
         {"mul.lo.s32 %r9, %r2, %r3;\n{ .reg .b32 %r2; add.s32 %r1, %r4, %r9; }", "mad@k", "fuse",
          NULL},
