@@ -7,12 +7,15 @@
 #include <math.h>
 #include <string.h>
 
-/* Elements are converted block by block, so that the conversion loop stays free of decisions. */
-enum { BLOCK = 4096, QUANTILES = 1 << 14 };
-
 /*
- * The normal quantile by Newton's steps from the logistic approximation; used for a table only.
+ * Random floating point is drawn from a table of 16384 encoded elements, the mid-point quantiles of
+ * as many equal shares of the distribution: exact to the eye of any kernel (normal values reach 4
+ * standard deviations), the same bytes on every machine, and four of them a random word, for large
+ * buffers are filled anew in every fresh process.
  */
+enum { SHARES = 1 << 14, ELEMENT_MAX = 8 };
+
+/* Newton's steps from the logistic approximation. */
 static double normal_quantile(double p)
 {
     double z = log(p / (1 - p)) / 1.702;
@@ -27,75 +30,97 @@ static double normal_quantile(double p)
     return z;
 }
 
-/* Normal values as the mid-point quantiles of 16384 equal shares: exact to the eye of any kernel,
-   up to 4 standard deviations, and four of them a random word. The table is symmetric. */
-static void make_normals(double *table)
-{
-    for (size_t i = 0; i < QUANTILES / 2; i++) {
-        double z = normal_quantile(((double)i + 0.5) / QUANTILES);
-        table[i] = z;
-        table[QUANTILES - 1 - i] = -z;
-    }
-}
-
-static void draw_normals(double *out, size_t count, const gpu_argument *a, const double *table,
-                         rng *r)
-{
-    uint64_t bits = 0;
-    for (size_t i = 0; i < count; i++) {
-        bits = i % 4 == 0 ? rng_next(r) : bits >> 16;
-        out[i] = a->first + a->second * table[bits & (QUANTILES - 1)];
-    }
-}
-
-static void draw_uniform(double *out, size_t count, const gpu_argument *a, rng *r)
-{
-    bool whole = !dtype_is_float(a->type);
-    double width = a->second - a->first + (whole ? 1 : 0);
-    for (size_t i = 0; i < count; i++) {
-        double value = a->first + width * rng_unit(r);
-        out[i] = whole ? floor(value) : value;
-    }
-}
-
-static void draw(double *out, size_t begin, size_t count, const gpu_argument *a,
-                 const double *table, rng *r)
-{
-    if (a->init == GPU_NORMAL) {
-        draw_normals(out, count, a, table, r);
-    } else if (a->init == GPU_UNIFORM) {
-        draw_uniform(out, count, a, r);
-    } else {
-        for (size_t i = 0; i < count; i++) {
-            out[i] = a->init == GPU_IOTA ? a->first + a->second * (double)(begin + i) : a->first;
-        }
-    }
-}
-
-static evocc_status fill_numbers(char *out, const gpu_argument *a, uint64_t seed, uint64_t stream,
-                                 evocc_error *error)
+/* The normal table is made symmetric, so that its mean is exact. */
+static void make_table(char *table, const gpu_argument *a)
 {
     size_t size = dtype_bytes(a->type);
-    double *block = mem_alloc(BLOCK, sizeof *block);
-    double *table = a->init == GPU_NORMAL ? mem_alloc(QUANTILES, sizeof *table) : NULL;
-    if (block == NULL || (a->init == GPU_NORMAL && table == NULL)) {
-        mem_free(block);
-        mem_free(table);
-        return error_no_memory(error);
+    for (size_t i = 0; i < SHARES; i++) {
+        double share = ((double)i + 0.5) / SHARES;
+        double low = share < 0.5 ? share : 1 - share;
+        double value = a->init == GPU_UNIFORM
+                           ? a->first + (a->second - a->first) * share
+                           : a->first + a->second * (share < 0.5 ? 1 : -1) * normal_quantile(low);
+        dtype_write(a->type, table + i * size,
+                    dtype_is_float(a->type) ? value : floor(value + 0.5));
     }
-    if (table != NULL) {
-        make_normals(table);
+}
+
+/* One function an element size, so that copies are single instructions. */
+#define DEFINE_DRAW(bits)                                                                       \
+    static void draw_##bits(char *out, uint64_t elements, const char *table, rng *r)            \
+    {                                                                                           \
+        uint64_t word = 0;                                                                      \
+        for (uint64_t i = 0; i < elements; i++) {                                               \
+            word = i % 4 == 0 ? rng_next(r) : word >> 16;                                       \
+            memcpy(out + i * (bits / 8), table + (word & (SHARES - 1)) * (bits / 8), bits / 8); \
+        }                                                                                       \
     }
-    rng r;
-    rng_seed(&r, seed * UINT64_C(0x9e3779b97f4a7c15) + stream);
-    for (uint64_t begin = 0; begin < a->elements; begin += BLOCK) {
-        size_t count = a->elements - begin < BLOCK ? (size_t)(a->elements - begin) : BLOCK;
-        draw(block, (size_t)begin, count, a, table, &r);
-        for (size_t i = 0; i < count; i++) {
-            dtype_write(a->type, out + (begin + i) * size, block[i]);
+DEFINE_DRAW(8)
+DEFINE_DRAW(16)
+DEFINE_DRAW(32)
+DEFINE_DRAW(64)
+
+static void draw_from_table(char *out, const gpu_argument *a, const char *table, rng *r)
+{
+    switch (dtype_bytes(a->type)) {
+    case 1:
+        draw_8(out, a->elements, table, r);
+        break;
+    case 2:
+        draw_16(out, a->elements, table, r);
+        break;
+    case 4:
+        draw_32(out, a->elements, table, r);
+        break;
+    default:
+        draw_64(out, a->elements, table, r);
+        break;
+    }
+}
+
+/* Whole numbers, both ends included; normal ones are rounded. */
+static void draw_integers(char *out, const gpu_argument *a, const char *table, rng *r)
+{
+    if (a->init == GPU_NORMAL) {
+        draw_from_table(out, a, table, r);
+        return;
+    }
+    double width = floor(a->second) - ceil(a->first) + 1;
+    for (uint64_t i = 0; i < a->elements; i++) {
+        dtype_write(a->type, out + i * dtype_bytes(a->type),
+                    ceil(a->first) + floor(width * rng_unit(r)));
+    }
+}
+
+/* Numbers that follow each other, or are all the same. */
+static void count_up(char *out, const gpu_argument *a)
+{
+    size_t size = dtype_bytes(a->type);
+    double step = a->init == GPU_IOTA ? a->second : 0;
+    for (uint64_t i = 0; i < a->elements; i++) {
+        if (step == 0 && i > 0) {
+            memcpy(out + i * size, out, size);
+        } else {
+            dtype_write(a->type, out + i * size, a->first + step * (double)i);
         }
     }
-    mem_free(block);
+}
+
+static evocc_status draw(char *out, const gpu_argument *a, uint64_t seed, uint64_t stream,
+                         evocc_error *error)
+{
+    rng r;
+    char *table = mem_alloc(SHARES, ELEMENT_MAX);
+    if (table == NULL) {
+        return error_no_memory(error);
+    }
+    make_table(table, a);
+    rng_seed(&r, seed * UINT64_C(0x9e3779b97f4a7c15) + stream);
+    if (dtype_is_float(a->type)) {
+        draw_from_table(out, a, table, &r);
+    } else {
+        draw_integers(out, a, table, &r);
+    }
     mem_free(table);
     return EVOCC_OK;
 }
@@ -118,5 +143,9 @@ evocc_status fill_buffer(void *out, const gpu_argument *argument, uint64_t seed,
         }
         return status;
     }
-    return fill_numbers(out, a, seed, stream, error);
+    if (a->init == GPU_NORMAL || a->init == GPU_UNIFORM) {
+        return draw(out, a, seed, stream, error);
+    }
+    count_up(out, a);
+    return EVOCC_OK;
 }

@@ -128,6 +128,7 @@ static bool measure_shape(stream_of_launches *l, double *energy_j, double *resol
     *resolution_j = *energy_j * (begin.gap_s + end.gap_s) / window_s + 1e-3 * period_s / window_s;
     total->power_w += power_w * window_s;
     total->window_s += window_s;
+    l->w->busy_s += window_s;
     return true;
 }
 

@@ -213,7 +213,6 @@ bool worker_wait(worker *w, double deadline_s, failure *f)
         cu_result result = w->cuda.stream_query(w->stream);
         double waited_s = clock_now_s() - begin_s;
         if (result != CU_NOT_READY) {
-            w->busy_s += waited_s;
             return worker_ok(w, result, "running the kernel", f);
         }
         if (waited_s > deadline_s) {

@@ -154,6 +154,7 @@ static bool sample(worker *w, const subject *s, double *out, nvml_state *seen, f
         total_s += part_s;
     }
     *out = total_s / s->batch;
+    w->busy_s += total_s;
     return true;
 }
 
