@@ -31,8 +31,10 @@ static uint32_t value_at(const ptx_facts *f, uint32_t i)
     const ptx_operand *first = &m->operands[s->first_operand];
     const ptx_leaf *leaf = &m->leaves[first->first_leaf];
     if (first->shape != PTX_SHAPE_PLAIN || leaf->kind != PTX_LEAF_REGISTER ||
-        !ptx_facts_definition(f, leaf->id)->pure || is_predicate(m, leaf->id)) {
-        return PTX_NONE;
+        !ptx_facts_definition(f, leaf->id)->pure ||
+        ptx_facts_definition(f, leaf->id)->statement != f->function->first_statement + i ||
+        is_predicate(m, leaf->id)) {
+        return PTX_NONE; /* the first operand of brx.idx and nanosleep is read, not written */
     }
     return leaf->id;
 }
