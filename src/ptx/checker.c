@@ -133,6 +133,34 @@ static const ptx_statement *end_branch(const ptx_run *r, uint32_t b)
     return last != NULL && last->guard != PTX_NONE && ptx_run_is_branch(r, last) ? last : NULL;
 }
 
+/* True when a block is nothing but an unconditional branch: a way, not a place. */
+static bool is_way(const ptx_run *r, uint32_t b)
+{
+    const ptx_block *block = &r->module->blocks[r->function->first_block + b];
+    uint32_t instructions = 0;
+    bool branch = false;
+    for (uint32_t i = block->first; i < block->first + block->count; i++) {
+        const ptx_statement *s = &r->module->statements[i];
+        if (s->kind == PTX_INSTRUCTION) {
+            instructions++;
+            branch = s->guard == PTX_NONE && ptx_run_is_branch(r, s);
+        }
+    }
+    return instructions == 1 && branch;
+}
+
+/* Where a way from b ends. */
+static uint32_t follow(const ptx_run *r, uint32_t b)
+{
+    const ptx_cfg *cfg = r->cfg;
+    for (uint32_t steps = 0; steps < cfg->count && is_way(r, b) &&
+                             cfg->successor_start[b + 1] == cfg->successor_start[b] + 1;
+         steps++) {
+        b = cfg->successor[cfg->successor_start[b]];
+    }
+    return b;
+}
+
 /* Successor k of a block, counted so that for a branch on a predicate the way taken when it holds
    comes first, however the branch is written. PTX_NONE: no more. */
 static uint32_t successor(const ptx_run *r, uint32_t b, uint32_t k)
@@ -146,12 +174,12 @@ static uint32_t successor(const ptx_run *r, uint32_t b, uint32_t k)
     if (branch != NULL && branch->guard_negated && count == 2) {
         k = 1 - k;
     }
-    return cfg->successor[cfg->successor_start[b] + k];
+    return follow(r, cfg->successor[cfg->successor_start[b] + k]);
 }
 
 /* Pairs the blocks of the rewritten function with those of the original they stand for, from the
-   first on along equal ways: several copies may stand for one block. What no path reaches keeps its
-   number. EVOCC_MISMATCH when a block would have to stand for two. */
+   first on along equal ways: several copies may stand for one block. PTX_NONE: a mere way, or what
+   no path reaches. EVOCC_MISMATCH when a block would have to stand for two. */
 static evocc_status map_blocks(uint32_t *pairs, const ptx_run *a, const ptx_run *b,
                                evocc_error *error)
 {
@@ -165,6 +193,9 @@ static evocc_status map_blocks(uint32_t *pairs, const ptx_run *a, const ptx_run 
     /* In reverse postorder every block but the first has a predecessor before it. */
     for (uint32_t i = 0; i < b->cfg->order_count; i++) {
         uint32_t x = b->cfg->order[i], o = pairs[x];
+        if (o == PTX_NONE) {
+            continue; /* only ways lead to a way */
+        }
         for (uint32_t k = 0;; k++) {
             uint32_t to = successor(b, x, k), original = successor(a, o, k);
             if (to == PTX_NONE && original == PTX_NONE) {
@@ -178,13 +209,6 @@ static evocc_status map_blocks(uint32_t *pairs, const ptx_run *a, const ptx_run 
             }
             pairs[to] = original;
         }
-    }
-    for (uint32_t i = 0; i < n; i++) {
-        if (pairs[i] == PTX_NONE && (n != a->cfg->count || a->cfg->number[i] != PTX_NONE)) {
-            return different(b, i, b->module->blocks[b->function->first_block + i].first,
-                             "no path leads here", error);
-        }
-        pairs[i] = pairs[i] == PTX_NONE ? i : pairs[i];
     }
     return EVOCC_OK;
 }
@@ -225,13 +249,6 @@ static evocc_status find_twins(twin_map *twins, const ptx_run *a, const ptx_run 
     return status;
 }
 
-/* Dominators come before what they dominate, so expressions are there when they are read; what no
-   path reaches comes last. */
-static uint32_t block_in_order(const ptx_cfg *cfg, uint32_t i, const uint32_t *unreachable)
-{
-    return i < cfg->order_count ? cfg->order[i] : unreachable[i - cfg->order_count];
-}
-
 /* Which registers are expandable must be known everywhere before anything is compared. */
 static evocc_status find_expressions(ptx_run *r, evocc_error *error)
 {
@@ -266,7 +283,7 @@ static evocc_status compare_block(ptx_run *a, ptx_run *b, const twin_map *twins,
 typedef struct work {
     ptx_run a, b;
     twin_map twins;
-    uint32_t *pairs, *unreachable;
+    uint32_t *pairs;
 } work;
 
 static void work_dispose(work *w)
@@ -276,7 +293,6 @@ static void work_dispose(work *w)
     mem_free(w->twins.in_original);
     mem_free(w->twins.in_rewritten);
     mem_free(w->pairs);
-    mem_free(w->unreachable);
 }
 
 static evocc_status work_init(work *w, const ptx_module *original, const ptx_function *f,
@@ -285,10 +301,8 @@ static evocc_status work_init(work *w, const ptx_module *original, const ptx_fun
 {
     *w = (work){.twins = {mem_alloc(g->register_count, sizeof(uint32_t)),
                           mem_alloc(f->register_count, sizeof(uint32_t))},
-                .pairs = mem_alloc(g->block_count, sizeof(uint32_t)),
-                .unreachable = mem_alloc(g->block_count, sizeof(uint32_t))};
-    if (w->twins.in_original == NULL || w->twins.in_rewritten == NULL || w->pairs == NULL ||
-        w->unreachable == NULL) {
+                .pairs = mem_alloc(g->block_count, sizeof(uint32_t))};
+    if (w->twins.in_original == NULL || w->twins.in_rewritten == NULL || w->pairs == NULL) {
         return error_no_memory(error);
     }
     evocc_status status = ptx_run_init(&w->a, original, f, error);
@@ -322,15 +336,11 @@ static evocc_status check_function(const ptx_module *original, const ptx_functio
     } else {
         w.a.plain = w.b.plain = true;
     }
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < g->block_count && status == EVOCC_OK; i++) {
-        if (w.b.cfg->number[i] == PTX_NONE) {
-            w.unreachable[count++] = i;
+    for (uint32_t i = 0; status == EVOCC_OK && i < w.b.cfg->order_count; i++) {
+        uint32_t block = w.b.cfg->order[i];
+        if (w.pairs[block] != PTX_NONE) {
+            status = compare_block(&w.a, &w.b, &w.twins, w.pairs[block], block, error);
         }
-    }
-    for (uint32_t i = 0; i < g->block_count && status == EVOCC_OK; i++) {
-        uint32_t block = block_in_order(w.b.cfg, i, w.unreachable);
-        status = compare_block(&w.a, &w.b, &w.twins, w.pairs[block], block, error);
     }
     work_dispose(&w);
     return status;

@@ -33,7 +33,7 @@ evocc_status ptx_graft_init(ptx_graft *graft, ptx_edits *edits, const ptx_facts 
     unsigned attempt = 0;
     do {
         snprintf(graft->prefix, sizeof graft->prefix, "%%e%u_", attempt++);
-    } while (text_has(facts->module, graft->prefix));
+    } while (text_has(facts->module, graft->prefix + 1)); /* labels are made of it, too */
     return EVOCC_OK;
 }
 

@@ -10,7 +10,8 @@
 typedef struct ptx_graft {
     const ptx_facts *facts;
     ptx_edits *edits;
-    char prefix[24];   /* fresh names are prefix + number; the module has no such text */
+    char prefix[24];   /* fresh names are prefix + number; the module has no such text, not even
+                             without the % */
     uint32_t next;     /* number of the next one */
     uint32_t *renamed; /* of each register of the function: its fresh number, or PTX_NONE */
     strbuf declarations;

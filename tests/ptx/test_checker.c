@@ -227,6 +227,10 @@ static void test_blocks(void **state)
     assert_other(turn,
                  "L: add.s32 %r8, %r8, 1; st.global.b32 [g], %r8; @!%p1 bra X; add.s32 %r8, %r8, "
                  "1; st.global.b32 [g], %r8; X:");
+    /* Ways that are nothing but a jump. */
+    assert_same("@%p1 bra DONE; bar.sync 0;", "@!%p1 bra X; bra DONE; X: bar.sync 0;");
+    assert_other("@%p1 bra DONE; bar.sync 0;", "@%p1 bra X; bra DONE; X: bar.sync 0;");
+    assert_other("@%p1 bra DONE; bar.sync 0;", "@!%p1 bra X; bra X; X: bar.sync 0;");
     /* Jumps. */
     assert_other("L: bar.sync 0; @%p1 bra L; bar.sync 1; @%p1 bra L;",
                  "L: bar.sync 0; @%p1 bra DONE; bar.sync 1; @%p1 bra L;");

@@ -264,6 +264,19 @@ static void test_unroll(void **state)
     assert_untouched("bar.sync 0;\n@%p1 bra DONE;\nbar.sync 1;", "unroll@k", "8");
 }
 
+static void test_polarity(void **state)
+{
+    (void)state;
+    assert_rewritten("bar.sync 0;\n@%p1 bra DONE;\nbar.sync 1;", "polarity@k", "invert",
+                     "@!%p1 bra $e0_n6;\n\tbra DONE;\n$e0_n6:\nbar.sync 1;");
+    assert_rewritten("L: bar.sync 0;\n@! %p1 bra.uni L;", "polarity@k", "invert",
+                     "@ %p1 bra.uni $e0_n7;\n\tbra.uni L;\n$e0_n7:");
+    assert_untouched("bar.sync 0;\nbra DONE;", "polarity@k", "invert");
+    /* "e0_" is taken. */
+    assert_rewritten("@%p1 bra ke0_;\nbar.sync 1;\nke0_: bar.sync 2;", "polarity@k", "invert",
+                     "@!%p1 bra $e1_n5;");
+}
+
 static void test_cache(void **state)
 {
     (void)state;
@@ -334,7 +347,7 @@ static void test_missing(void **state)
         {"unroll@k.loop.b0", "2"},      {"unroll@k.b0", "2"},
         {"load-cache@k.b0.ld0", "cg"},  {"load-cache@k.b00.ld0", "cg"},
         {"store-cache@k.b0.ld0", "cg"}, {"maxnreg@k.b0", "64"},
-        {"copy-cache@k.b0", "ca"}};
+        {"copy-cache@k.b0", "ca"},      {"polarity@k.b0", "invert"}};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         evocc_error error;
         strbuf out = {0};
@@ -474,11 +487,12 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_slice),   cmocka_unit_test(test_remat),
-        cmocka_unit_test(test_sink),    cmocka_unit_test(test_forms),
-        cmocka_unit_test(test_unroll),  cmocka_unit_test(test_cache),
-        cmocka_unit_test(test_missing), cmocka_unit_test(test_wide),
-        cmocka_unit_test(test_random),  cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_slice),     cmocka_unit_test(test_remat),
+        cmocka_unit_test(test_sink),      cmocka_unit_test(test_forms),
+        cmocka_unit_test(test_unroll),    cmocka_unit_test(test_cache),
+        cmocka_unit_test(test_polarity),  cmocka_unit_test(test_missing),
+        cmocka_unit_test(test_wide),      cmocka_unit_test(test_random),
+        cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
