@@ -52,10 +52,15 @@ static void check_candidate(const ptx_module *module, const evocc_space *space, 
     FUZZ_REQUIRE(genes && settings && texts);
     if (space_sample(space, random, genes, &error) == EVOCC_OK) {
         size_t count = collect_settings(settings, texts, space, genes);
-        FUZZ_REQUIRE(ptx_rewrite(&rewritten, module, settings, count, &error) == EVOCC_OK);
-        FUZZ_REQUIRE(ptx_parse(&second, strbuf_text(&rewritten), rewritten.length, "rewritten",
-                               &error) == EVOCC_OK);
-        FUZZ_REQUIRE(ptx_entry_count(second) == ptx_entry_count(module));
+        /* Two passes may meet in an instruction that no compiler would accept; then all is refused,
+           and nothing written. The tests of the passes hold real kernels to success. */
+        if (ptx_rewrite(&rewritten, module, settings, count, &error) == EVOCC_OK) {
+            FUZZ_REQUIRE(ptx_parse(&second, strbuf_text(&rewritten), rewritten.length, "rewritten",
+                                   &error) == EVOCC_OK);
+            FUZZ_REQUIRE(ptx_entry_count(second) == ptx_entry_count(module));
+        } else {
+            FUZZ_REQUIRE(error.status == EVOCC_INVALID_ARGUMENT && rewritten.length == 0);
+        }
     }
     ptx_free(second);
     strbuf_dispose(&rewritten);
