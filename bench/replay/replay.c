@@ -2,13 +2,15 @@
  * replay: the engine on recorded auto-tuning spaces, by the rules of rivals.py (see there).
  *
  * usage: replay [-s FIRST-LAST] [-t TRIALS] [-g GENERATIONS] [-v] [-x NAME=VALUE]... FILE.txt...
+ *   -2  two objectives, as in rivals.py
  *   -v  one line a seed (space method seed shares...) instead of one mean a space
- *   -x  another value for a constant of search/tuning.h, or pool, cull, rate, lag, repeat,
- *       prescreen
+ *   -x  another value for a constant of search/tuning.h, or pool, cull, rate, lag, survival,
+ * repeat, prescreen
  *
  * The configurations of a file are those that exist; the engine learns that through its filter. The
  * default, which the engine tries first, is a configuration drawn by the seed.
  */
+#include "search/hypervolume.h"
 #include "search/search.h"
 #include "search/tuning.h"
 #include "space/space.h"
@@ -26,7 +28,7 @@ typedef struct config {
     int32_t genes[PARAMETERS_MAX];
     double *times; /* NULL: failed */
     size_t time_count;
-    double mean;
+    double mean, compile_time;
 } config;
 
 typedef struct recording {
@@ -39,7 +41,8 @@ typedef struct recording {
     size_t config_count, config_capacity;
     int32_t *index; /* by mixed radix: configuration, or -1 */
     double optimum;
-    char *text; /* what the names point into */
+    double medians[2], exact_volume; /* of mean time and compile time */
+    char *text;                      /* what the names point into */
 } recording;
 
 typedef struct run_options {
@@ -81,7 +84,7 @@ static void read_config(recording *r, char **words)
         numbers++;
     }
     bool ok = strcmp(strtok_r(NULL, " ", words), "ok") == 0;
-    strtok_r(NULL, " ", words); /* compile time */
+    c->compile_time = strtod(strtok_r(NULL, " ", words), NULL);
     size_t capacity = 0;
     double sum = 0;
     for (char *word; ok && (word = strtok_r(NULL, " ", words)) != NULL;) {
@@ -123,6 +126,44 @@ static void index_configs(recording *r)
     }
 }
 
+static int compare_numbers(const void *a, const void *b)
+{
+    double x;
+    double y;
+    memcpy(&x, a, sizeof x);
+    memcpy(&y, b, sizeof y);
+    return x < y ? -1 : x > y;
+}
+
+/* The medians, and what the exact front of both times dominates up to them. */
+static void measure_front(recording *r)
+{
+    double *points = mem_alloc(r->config_count, 2 * sizeof *points);
+    double *column = mem_alloc(r->config_count, sizeof *column);
+    size_t *scratch = mem_alloc(hypervolume_scratch(r->config_count, 2), sizeof *scratch);
+    if (points == NULL || column == NULL || scratch == NULL) {
+        fail("out of memory");
+    }
+    size_t ok = 0;
+    for (size_t i = 0; i < r->config_count; i++) {
+        if (r->configs[i].times != NULL) {
+            points[2 * ok] = r->configs[i].mean;
+            points[2 * ok++ + 1] = r->configs[i].compile_time;
+        }
+    }
+    for (size_t k = 0; k < 2; k++) {
+        for (size_t i = 0; i < ok; i++) {
+            column[i] = points[2 * i + k];
+        }
+        qsort(column, ok, sizeof *column, compare_numbers);
+        r->medians[k] = column[ok / 2];
+    }
+    r->exact_volume = hypervolume(points, ok, 2, r->medians, scratch);
+    mem_free(points);
+    mem_free(column);
+    mem_free(scratch);
+}
+
 static void read_recording(recording *r, const char *path)
 {
     *r = (recording){0};
@@ -144,6 +185,7 @@ static void read_recording(recording *r, const char *path)
         }
     }
     index_configs(r);
+    measure_front(r);
 }
 
 static void dispose_recording(recording *r)
@@ -218,14 +260,17 @@ typedef struct score {
 
 /* A repetition draws anew, by its trial. */
 static void tell_recorded(evocc_search *search, const config *c, int32_t index,
-                          const search_candidate *candidate, uint64_t seed)
+                          const search_candidate *candidate, uint64_t seed, size_t objectives)
 {
     uint64_t draw = mix(seed) ^ (uint64_t)index;
     draw = candidate->repeat_of == SEARCH_NONE ? mix(draw) : mix(mix(draw) + candidate->id);
-    double value = c->times != NULL ? c->times[draw % c->time_count] : 0;
+    double values[] = {c->mean, c->compile_time};
+    if (objectives == 1 && c->times != NULL) {
+        values[0] = c->times[draw % c->time_count];
+    }
     evocc_error error;
     if (search_tell(search, candidate->id,
-                    c->times != NULL ? EVOCC_OUTCOME_OK : EVOCC_OUTCOME_LAUNCH_FAILED, &value,
+                    c->times != NULL ? EVOCC_OUTCOME_OK : EVOCC_OUTCOME_LAUNCH_FAILED, values,
                     &error) != EVOCC_OK) {
         fail(error.message);
     }
@@ -239,6 +284,10 @@ static double share_of_best(const evocc_search *search, const run *u)
     if (count == 0) {
         return 0;
     }
+    double volume;
+    if (search_front_hypervolume(&volume, search, u->recording->medians, NULL) == EVOCC_OK) {
+        return volume / u->recording->exact_volume; /* two objectives */
+    }
     int32_t index = find_config(u, search_front_genes(search, front[0]));
     return u->recording->optimum / u->recording->configs[index].mean;
 }
@@ -249,9 +298,8 @@ static score run_seed(const recording *r, const run_options *o, uint64_t seed)
     evocc_space *space = make_space(r, defaults);
     run u = {r, defaults};
     search_options options = o->search;
-    search_objective objective = {0};
-    options.objectives = &objective;
-    options.objective_count = 1;
+    search_objective objectives[2] = {{0}};
+    options.objectives = objectives;
     options.seed = seed;
     options.filter = is_recorded;
     options.filter_context = &u;
@@ -267,7 +315,8 @@ static score run_seed(const recording *r, const run_options *o, uint64_t seed)
         evocc_status status = search_ask(&candidate, search, &error);
         if (status == EVOCC_OK) {
             int32_t index = find_config(&u, candidate.genes);
-            tell_recorded(search, &r->configs[index], index, &candidate, seed);
+            tell_recorded(search, &r->configs[index], index, &candidate, seed,
+                          options.objective_count);
         } else if (status != EVOCC_EXHAUSTED) {
             fail(error.message);
         }
@@ -327,6 +376,8 @@ static void set_constant(run_options *o, const char *word)
         o->search.lag = (size_t)value;
     } else if (IS("repeat")) {
         o->search.repeat_share = value;
+    } else if (IS("survival")) {
+        o->search.survival = (search_survival)value;
     } else if (IS("prescreen")) {
         o->search.prescreen = value > 0;
     } else if (IS("rate")) {
@@ -341,10 +392,13 @@ int main(int argc, char **argv)
 {
     run_options o = {.last_seed = 29, .trials = 500, .tuning = search_tuning_default};
     o.search.generations = 1000;
+    o.search.objective_count = 1;
     int i = 1;
     for (; i < argc && argv[i][0] == '-'; i++) {
         char option = argv[i][1];
-        if (option == 'v') {
+        if (option == '2') {
+            o.search.objective_count = 2;
+        } else if (option == 'v') {
             o.each_seed = true;
         } else if (i + 1 == argc) {
             fail("an option lacks its value");

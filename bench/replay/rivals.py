@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """Replays recorded spaces (the text of convert.py) with the searches that people use today.
 
-usage: rivals.py METHOD[,METHOD...] FIRST-LAST TRIALS FILE.txt... > results.tsv
+usage: rivals.py [-2] METHOD[,METHOD...] FIRST-LAST TRIALS FILE.txt... > results.tsv
        the seeds run from FIRST to LAST
+  -2   two objectives, mean time and compile time, without noise; the score is the volume dominated up
+       to the medians, as a share of what the exact front dominates
 
 Needs: python3 -m venv V && V/bin/pip install optuna pymoo kernel_tuner && V/bin/python rivals.py ...
 
@@ -37,6 +39,7 @@ def mix(z):
 class Space:
     def __init__(self, path):
         self.parameters, self.index, self.times, self.configs = [], {}, [], []
+        self.compile_times = []
         with open(path) as stream:
             for line in stream:
                 words = line.split()
@@ -48,10 +51,23 @@ class Space:
                     config = tuple(int(i) for i in words[1].split(","))
                     self.index[config] = len(self.configs)
                     self.configs.append(config)
+                    self.compile_times.append(float(words[3]))
                     self.times.append(np.array(words[4:], dtype=float) if words[2] == "ok" else None)
         self.sizes = [len(values) for _, values in self.parameters]
         self.means = [None if t is None else t.mean() for t in self.times]
         self.optimum = min(m for m in self.means if m is not None)
+        ok = [(m, c) for m, c in zip(self.means, self.compile_times) if m is not None]
+        self.medians = [sorted(p[k] for p in ok)[len(ok) // 2] for k in (0, 1)]
+        self.exact = self.volume(ok)
+
+    def volume(self, points):
+        """What points dominate up to the medians."""
+        total, least = 0.0, self.medians[1]
+        for x, y in sorted(points):
+            if x < self.medians[0] and y < least:
+                total += (self.medians[0] - x) * (least - y)
+                least = y
+        return total
 
 
 class Finished(Exception):
@@ -60,6 +76,8 @@ class Finished(Exception):
 
 class Replay:
     """One run: evaluates, counts, and keeps the score."""
+
+    objectives = 1
 
     def __init__(self, space, seed, trials):
         self.space, self.seed, self.trials = space, seed, trials
@@ -70,23 +88,33 @@ class Replay:
         return tuple(config) in self.space.index
 
     def __call__(self, config):
-        """Milliseconds; None: failed. Raises Finished when the budget is spent."""
+        """A tuple of numbers; None: failed. Raises Finished when the budget is spent."""
         self.proposals += 1
         if len(self.shares) >= self.trials or self.proposals > 20 * self.trials:
             raise Finished
         i = self.space.index.get(tuple(config))
         if i is None or i in self.known:
             return self.known.get(i)
-        times = self.space.times[i]
-        value = None
-        if times is not None:
-            value = times[mix(mix(self.seed) ^ i) % len(times)]
-            if self.best is None or value < self.best:
-                self.best = value
-                self.best_share = self.space.optimum / self.space.means[i]
-        self.known[i] = value
+        self.known[i] = None if self.space.times[i] is None else self.measure(i)
         self.shares.append(self.best_share)
-        return value
+        return self.known[i]
+
+    def measure(self, i):
+        times = self.space.times[i]
+        value = times[mix(mix(self.seed) ^ i) % len(times)]
+        if self.best is None or value < self.best:
+            self.best = value
+            self.best_share = self.space.optimum / self.space.means[i]
+        return (value,)
+
+
+class ReplayOfTwo(Replay):
+    objectives = 2
+
+    def measure(self, i):
+        self.best = (self.best or []) + [(self.space.means[i], self.space.compile_times[i])]
+        self.best_share = self.space.volume(self.best) / self.space.exact
+        return self.best[-1]
 
 
 def run_random(replay, _):
@@ -100,7 +128,7 @@ def run_optuna(replay, sampler):
     import optuna
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
-    study = optuna.create_study(sampler=sampler(replay.seed, lambda t: (t.user_attrs["c"],)))
+    study = optuna.create_study(directions=["minimize"] * replay.objectives, sampler=sampler(replay.seed, lambda t: (t.user_attrs["c"],)))
     while True:
         trial = study.ask()
         config = tuple(
@@ -115,7 +143,7 @@ def run_optuna(replay, sampler):
         if allowed and value is None:
             study.tell(trial, state=optuna.trial.TrialState.FAIL)
         else:
-            study.tell(trial, 1e9 if value is None else value)
+            study.tell(trial, value or [1e9] * replay.objectives)
 
 
 def tpe(startup):
@@ -142,12 +170,14 @@ def optuna_nsga2(population):
 
 def run_pymoo(replay, setup):
     from pymoo.algorithms.moo.nsga2 import NSGA2
+    from pymoo.algorithms.moo.nsga3 import NSGA3
     from pymoo.algorithms.soo.nonconvex.ga import GA
     from pymoo.core.problem import Problem
     from pymoo.operators.crossover.sbx import SBX
     from pymoo.operators.mutation.pm import PM
     from pymoo.operators.repair.rounding import RoundingRepair
     from pymoo.optimize import minimize
+    from pymoo.util.ref_dirs import get_reference_directions
 
     name, population = setup
     space = replay.space
@@ -155,7 +185,7 @@ def run_pymoo(replay, setup):
     class Recorded(Problem):
         def __init__(self):
             super().__init__(
-                n_var=len(space.sizes), n_obj=1, n_ieq_constr=1, xl=0,
+                n_var=len(space.sizes), n_obj=replay.objectives, n_ieq_constr=1, xl=0,
                 xu=np.array(space.sizes) - 1, vtype=int,
             )
 
@@ -165,16 +195,19 @@ def run_pymoo(replay, setup):
                 config = tuple(int(v) for v in row)
                 value = replay(config)
                 g.append(-1.0 if replay.allowed(config) else 1.0)
-                f.append(1e9 if value is None else value)
-            out["F"], out["G"] = np.array(f)[:, None], np.array(g)[:, None]
+                f.append(value or [1e9] * replay.objectives)
+            out["F"], out["G"] = np.array(f), np.array(g)[:, None]
 
     # The integer recipe of pymoo's documentation; the first population is drawn from what is allowed.
     first = np.array(random.Random(replay.seed).sample(space.configs, population))
-    algorithm = {"ga": GA, "nsga2": NSGA2}[name](
+    extra = {}
+    if name == "nsga3":
+        extra["ref_dirs"] = get_reference_directions("das-dennis", 2, n_partitions=population - 1)
+    algorithm = {"ga": GA, "nsga2": NSGA2, "nsga3": NSGA3}[name](
         pop_size=population, sampling=first,
         crossover=SBX(prob=1.0, eta=3.0, vtype=float, repair=RoundingRepair()),
         mutation=PM(prob=1.0, eta=3.0, vtype=float, repair=RoundingRepair()),
-        eliminate_duplicates=True,
+        eliminate_duplicates=True, **extra,
     )
     minimize(Recorded(), algorithm, ("n_gen", 100000), seed=replay.seed, verbose=False)
 
@@ -192,7 +225,7 @@ class KernelTunerCost:
 
     def eval_all(self, population, check_restrictions=True):
         values = [KernelTunerCost.replay(dna) for dna in population]
-        return [sys.float_info.max if v is None else v for v in values]
+        return [sys.float_info.max if v is None else v[0] for v in values]
 
 
 def run_kernel_tuner(replay, population):
@@ -233,12 +266,16 @@ METHODS = {
     "pymoo-ga-32": (run_pymoo, ("ga", 32)),
     "pymoo-nsga2": (run_pymoo, ("nsga2", 100)),
     "pymoo-nsga2-32": (run_pymoo, ("nsga2", 32)),
+    "pymoo-nsga3": (run_pymoo, ("nsga3", 100)),
+    "pymoo-nsga3-32": (run_pymoo, ("nsga3", 32)),
     "kernel-tuner-ga": (run_kernel_tuner, None),
     "kernel-tuner-ga-32": (run_kernel_tuner, 32),
 }
 
 
 def main():
+    replay_kind = ReplayOfTwo if "-2" in sys.argv[1:2] else Replay
+    sys.argv[1:2] = [a for a in sys.argv[1:2] if a != "-2"]
     if len(sys.argv) < 5:
         sys.exit(__doc__)
     first, last = (int(seed) for seed in sys.argv[2].split("-"))
@@ -248,7 +285,7 @@ def main():
         for method in sys.argv[1].split(","):
             run, setup = METHODS[method]
             for seed in range(first, last + 1):
-                replay = Replay(space, seed, trials)
+                replay = replay_kind(space, seed, trials)
                 try:
                     run(replay, setup)
                 except Finished:

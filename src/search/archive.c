@@ -6,11 +6,25 @@
 
 #include <string.h>
 
+/* Whether the values of one row are nowhere above those of the other: necessary for domination, and
+   nearly always false. */
+static bool is_below(const double *a, const double *b, size_t count)
+{
+    for (size_t k = 0; k < count; k++) {
+        if (a[k] > b[k]) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool is_dominated(archive *a, const individual *one)
 {
+    size_t width = a->ranked_count;
     for (size_t k = 0; k < a->count; k++) {
-        size_t i = (a->hint + k) % a->count;
-        if (individual_dominates(&a->entries[i]->as, one, a->ranked_count)) {
+        size_t i = a->hint + k < a->count ? a->hint + k : a->hint + k - a->count;
+        if (is_below(a->rows + i * width, one->values, width) &&
+            individual_dominates(&a->entries[i]->as, one, width)) {
             a->hint = i;
             return true;
         }
@@ -47,6 +61,7 @@ evocc_status archive_reserve(archive *a, size_t offers, evocc_error *error)
     size_t count = a->count + offers;
     if (!mem_grow(&a->entries, &a->capacity, count, sizeof *a->entries) ||
         !mem_grow(&a->ids, &a->id_capacity, count, sizeof *a->ids) ||
+        !mem_grow(&a->rows, &a->row_capacity, count, a->ranked_count * sizeof *a->rows) ||
         !mem_grow(&a->spare, &a->spare_capacity, offers, sizeof *a->spare)) {
         return error_no_memory(error);
     }
@@ -73,13 +88,21 @@ static archive_entry *entry_fill(archive *a, const individual *one)
 
 static void drop_dominated(archive *a, const individual *by)
 {
+    size_t width = a->ranked_count;
     size_t kept = 0;
     for (size_t i = 0; i < a->count; i++) {
-        if (individual_dominates(by, &a->entries[i]->as, a->ranked_count)) {
+        double *row = a->rows + i * width;
+        if (is_below(by->values, row, width) &&
+            individual_dominates(by, &a->entries[i]->as, width)) {
             entry_free(a->entries[i]);
-        } else {
-            a->entries[kept++] = a->entries[i];
+            continue;
         }
+        if (kept < i) {
+            a->entries[kept] = a->entries[i];
+            a->ids[kept] = a->ids[i];
+            memmove(a->rows + kept * width, row, width * sizeof *row);
+        }
+        kept++;
     }
     a->count = kept;
 }
@@ -100,11 +123,19 @@ static size_t lower_bound(const archive *a, uint64_t id)
     return low;
 }
 
-static void renumber(archive *a)
+static void insert(archive *a, archive_entry *entry)
 {
-    for (size_t i = 0; i < a->count; i++) {
-        a->ids[i] = a->entries[i]->as.id;
-    }
+    size_t width = a->ranked_count;
+    size_t at = lower_bound(a, entry->as.id);
+    size_t behind = a->count - at;
+    double *row = a->rows + at * width;
+    memmove(a->entries + at + 1, a->entries + at, behind * sizeof *a->entries);
+    memmove(a->ids + at + 1, a->ids + at, behind * sizeof *a->ids);
+    memmove(row + width, row, behind * width * sizeof *row);
+    a->entries[at] = entry;
+    a->ids[at] = entry->as.id;
+    memcpy(row, entry->as.values, width * sizeof *row);
+    a->count++;
     a->hint = 0;
 }
 
@@ -117,13 +148,8 @@ evocc_status archive_offer(archive *a, const individual *one, evocc_error *error
     if (status != EVOCC_OK) {
         return status;
     }
-    archive_entry *entry = entry_fill(a, one);
     drop_dominated(a, one);
-    size_t at = lower_bound(a, one->id);
-    memmove(a->entries + at + 1, a->entries + at, (a->count - at) * sizeof *a->entries);
-    a->entries[at] = entry;
-    a->count++;
-    renumber(a);
+    insert(a, entry_fill(a, one));
     return EVOCC_OK;
 }
 
@@ -135,13 +161,19 @@ const archive_entry *archive_find(const archive *a, uint64_t id)
 
 void archive_remove(archive *a, uint64_t id)
 {
+    size_t width = a->ranked_count;
     size_t at = lower_bound(a, id);
-    if (at < a->count && a->entries[at]->as.id == id) {
-        entry_free(a->entries[at]);
-        a->count--;
-        memmove(a->entries + at, a->entries + at + 1, (a->count - at) * sizeof *a->entries);
-        renumber(a);
+    if (at == a->count || a->entries[at]->as.id != id) {
+        return;
     }
+    entry_free(a->entries[at]);
+    a->count--;
+    size_t behind = a->count - at;
+    double *row = a->rows + at * width;
+    memmove(a->entries + at, a->entries + at + 1, behind * sizeof *a->entries);
+    memmove(a->ids + at, a->ids + at + 1, behind * sizeof *a->ids);
+    memmove(row, row + width, behind * width * sizeof *row);
+    a->hint = 0;
 }
 
 void archive_dispose(archive *a)
@@ -155,5 +187,6 @@ void archive_dispose(archive *a)
     mem_free(a->spare);
     mem_free(a->entries);
     mem_free(a->ids);
+    mem_free(a->rows);
     *a = (archive){0};
 }

@@ -17,7 +17,8 @@ typedef struct archive {
     size_t ranked_count;     /* the first so many objectives decide */
     archive_entry **entries; /* by id */
     uint64_t *ids;           /* the same order, for search_front */
-    size_t count, capacity, id_capacity;
+    double *rows;            /* the same order: ranked values side by side, for quick comparison */
+    size_t count, capacity, id_capacity, row_capacity;
     archive_entry **spare; /* reserved, not used yet */
     size_t spare_count, spare_capacity;
     size_t hint; /* the entry that dominated the last loser: often dominates the next one, too */

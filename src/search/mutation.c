@@ -140,6 +140,16 @@ void variation_move(const variation *v, rng *r, int32_t *genes, size_t index)
     }
 }
 
+/* What belongs together at times has to move together: one step away all may be worse. */
+static void move_group(const variation *v, rng *r, int32_t *genes, uint32_t group)
+{
+    for (size_t i = 0; i < v->count; i++) {
+        if (v->domains[i].group == group) {
+            variation_move(v, r, genes, i);
+        }
+    }
+}
+
 void variation_mutate(const variation *v, rng *r, int32_t *genes)
 {
     if (v->count == 0) {
@@ -147,6 +157,12 @@ void variation_mutate(const variation *v, rng *r, int32_t *genes)
     }
     size_t changes = change_count(v, r);
     for (size_t i = 0; i < changes; i++) {
-        variation_move(v, r, genes, variation_pick(v, r));
+        size_t gene = variation_pick(v, r);
+        uint32_t group = v->domains[gene].group;
+        if (group != 0 && rng_chance(r, v->tuning.group_share)) {
+            move_group(v, r, genes, group);
+        } else {
+            variation_move(v, r, genes, gene);
+        }
     }
 }

@@ -25,6 +25,7 @@ typedef struct search_tuning {
     double step_share;   /* of the moves of ordered controls: steps */
     double step_longer;  /* chance of each further step */
     double double_share; /* of the moves of ordered controls: to twice or half the number */
+    double group_share;  /* of the moves of controls in a group: the whole group moves */
     /* Restarts. */
     double stale_limit; /* generations without improvement before a second pool is begun */
     double elder_share; /* of the proposals then: children of the older pool */

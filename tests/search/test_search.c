@@ -18,6 +18,9 @@ static double bowl(const int32_t *genes, size_t count)
     return sum;
 }
 
+#define GOLDEN_TRACE UINT64_C(0x71ac60c3daf28ba3)
+#define GOLDEN_FINGERPRINT UINT64_C(0x78236b169270c688)
+
 static evocc_status ask(search_candidate *out, evocc_search *search)
 {
     evocc_error error;
@@ -99,6 +102,31 @@ static void test_same_seed_same_questions(void **state)
     assert_int_equal(traces[0], traces[1]);
     assert_int_not_equal(traces[0], traces[2]);
     space_free(space);
+}
+
+/* The very trace: the same with every compiler, optimisation level and machine. A change of the
+   engine or of the sampling of spaces changes it on purpose; then, and only then, the numbers here
+   follow. */
+static void test_trace_is_the_same_everywhere(void **state)
+{
+    (void)state;
+    evocc_space *space = integer_space(6, 16);
+    evocc_search *one = search_over(space, 1, 4, 0);
+    evocc_status end;
+    uint64_t hash = trace(one, 6, &end);
+    search_free(one);
+    evocc_search *three = search_over(space, 3, 4, 0);
+    search_candidate c;
+    evocc_error error;
+    while (ask(&c, three) == EVOCC_OK) {
+        double values[] = {bowl(c.genes, 6), bowl(c.genes, 2) * -0.1, bowl(c.genes, 4) / 7};
+        assert_status(search_tell(three, c.id, EVOCC_OUTCOME_OK, values, &error), EVOCC_OK, &error);
+    }
+    uint64_t print = search_fingerprint(three);
+    search_free(three);
+    space_free(space);
+    assert_int_equal(hash, GOLDEN_TRACE);
+    assert_int_equal(print, GOLDEN_FINGERPRINT);
 }
 
 /* Tells each generation in another order; the questions must not notice. */
@@ -504,6 +532,7 @@ int main(void)
         cmocka_unit_test(test_defaults_make_488_trials),
         cmocka_unit_test(test_baseline_comes_first_and_ids_count_up),
         cmocka_unit_test(test_same_seed_same_questions),
+        cmocka_unit_test(test_trace_is_the_same_everywhere),
         cmocka_unit_test(test_order_of_tells_does_not_matter),
         cmocka_unit_test(test_no_candidate_twice),
         cmocka_unit_test(test_small_space_is_asked_completely),

@@ -4,6 +4,7 @@
 #include "search/archive.h"
 #include "search/directions.h"
 #include "search/exactmath.h"
+#include "search/marginal.h"
 #include "search/ranking.h"
 #include "search/seen.h"
 #include "search/walk.h"
@@ -431,6 +432,105 @@ static void test_groups_cross_together_half_of_the_time(void **state)
     space_free(space);
 }
 
+/* Two controls of ten values would both change in one mutation of one gene only by moving together.
+ */
+static void test_groups_move_together_at_times(void **state)
+{
+    (void)state;
+    evocc_space *space = mixed_space();
+    search_tuning tuning = search_tuning_default;
+    tuning.mutation_rate = tuning.mutation_power = 0; /* always one gene */
+    variation v;
+    evocc_error error;
+    assert_status(variation_init(&v, space, &tuning, 0.1, &error), EVOCC_OK, &error);
+    rng r;
+    rng_seed(&r, 10);
+    size_t one = 0;
+    size_t both = 0;
+    for (int i = 0; i < 20000; i++) {
+        int32_t genes[8];
+        memset(genes, 0xff, sizeof genes);
+        variation_mutate(&v, &r, genes);
+        size_t changed = genes[3] != SPACE_ABSENT ? 1 : 0;
+        changed += genes[4] != SPACE_ABSENT ? 1 : 0;
+        one += changed == 1 ? 1 : 0;
+        both += changed == 2 ? 1 : 0;
+    }
+    double share = (double)both / (double)(one + both);
+    assert_true(share > 0.17 && share < 0.23);
+    variation_dispose(&v);
+    space_free(space);
+}
+
+/* What is removed can come back, and so can what it had displaced. */
+static void test_archive_forgets_what_is_removed(void **state)
+{
+    (void)state;
+    double values[3][2] = {{1, 5}, {5, 1}, {4, 4}};
+    int32_t gene = 0;
+    archive a = {.gene_count = 1, .objective_count = 2, .ranked_count = 2};
+    evocc_error error;
+    for (uint64_t id = 0; id < 3; id++) {
+        individual one = {.id = 10 - id, .genes = &gene, .values = values[id]};
+        assert_status(archive_offer(&a, &one, &error), EVOCC_OK, &error);
+    }
+    assert_int_equal(a.count, 3);
+    assert_true(a.ids[0] == 8 && a.ids[1] == 9 && a.ids[2] == 10);
+    archive_remove(&a, 9);
+    archive_remove(&a, 7); /* was never there */
+    assert_int_equal(a.count, 2);
+    assert_null(archive_find(&a, 9));
+    double between[] = {5, 2}; /* 9 would have dominated it */
+    individual one = {.id = 11, .genes = &gene, .values = between};
+    assert_status(archive_offer(&a, &one, &error), EVOCC_OK, &error);
+    assert_non_null(archive_find(&a, 11));
+    double best[] = {0, 0};
+    individual winner = {.id = 3, .genes = &gene, .values = best};
+    assert_status(archive_offer(&a, &winner, &error), EVOCC_OK, &error);
+    assert_true(a.count == 1 && a.ids[0] == 3);
+    archive_dispose(&a);
+}
+
+/* The slots of marginal hold the best of each value, by brute force; rows never run out. */
+static void test_marginal_keeps_the_best_of_every_value(void **state)
+{
+    (void)state;
+    evocc_space *space = integer_space(3, 5);
+    variation v;
+    evocc_error error;
+    assert_status(variation_init(&v, space, &search_tuning_default, 0.1, &error), EVOCC_OK, &error);
+    marginal m;
+    assert_status(marginal_init(&m, &v, 1, 1, &error), EVOCC_OK, &error);
+    double best[3][5];
+    for (size_t i = 0; i < 15; i++) {
+        best[i / 5][i % 5] = 1e9;
+    }
+    rng r;
+    rng_seed(&r, 11);
+    for (uint64_t id = 0; id < 3000; id++) {
+        int32_t genes[3];
+        double value = (double)rng_below(&r, 1000000) / (double)(id + 1);
+        individual one = {.id = id, .genes = genes, .values = &value, .state = INDIVIDUAL_VALID};
+        for (size_t g = 0; g < 3; g++) {
+            genes[g] = (int32_t)rng_below(&r, 5);
+            best[g][genes[g]] = value < best[g][genes[g]] ? value : best[g][genes[g]];
+        }
+        space_canonicalise(space, genes);
+        marginal_add(&m, &one, &r);
+    }
+    for (size_t g = 0; g < 3; g++) {
+        for (size_t x = 0; x < 5; x++) {
+            const individual *held = m.slots[m.first_slots[g] + 1 + x].best;
+            assert_true(held->values[0] >= best[g][x] && held->values[0] <= best[g][x]);
+            assert_int_equal(gene_value(held->genes, g), x);
+        }
+    }
+    assert_true(marginal_pick(&m, &r) != NULL);
+    marginal_dispose(&m);
+    variation_dispose(&v);
+    space_free(space);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -445,6 +545,9 @@ int main(void)
         cmocka_unit_test(test_moves_reach_every_value),
         cmocka_unit_test(test_wide_forms_move_more_often),
         cmocka_unit_test(test_groups_cross_together_half_of_the_time),
+        cmocka_unit_test(test_groups_move_together_at_times),
+        cmocka_unit_test(test_archive_forgets_what_is_removed),
+        cmocka_unit_test(test_marginal_keeps_the_best_of_every_value),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
