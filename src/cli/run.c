@@ -269,7 +269,7 @@ static int run(const void *values, const cli_operands *operands)
 const cli_command cli_run = {
     .name = "run",
     .operands = "WORKLOAD.yaml",
-    .summary = "check and measure a workload's kernel on the GPU, with and without an ACF",
+    .summary = "check and measure a kernel on the GPU, with and without an ACF",
     .text =
         "Compiles the workload's module, runs its kernel on every shape and several inputs, "
         "checks what it writes, and measures how long a launch takes. With an ACF the module is "
