@@ -506,6 +506,7 @@ static bool read_directive(parser *p, ptx_token token)
         s.kind = PTX_PRAGMA;
     } else if (is_declaration(p, token)) {
         s.kind = PTX_DECLARATION;
+        p->function->local_parameters = p->function->local_parameters || is(p, token, ".param");
     }
     return skip_to_semicolon(p, &s) && add_statement(p, &s);
 }

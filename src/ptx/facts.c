@@ -62,8 +62,8 @@ static void visit_all(ptx_facts *f, uint32_t *last, bool fill)
 
 static bool is_pure(const ptx_module *m, const ptx_function *f, const ptx_statement *s)
 {
-    bool parameter = f->entry && strncmp(m->opcodes[s->opcode].text, "ld.param", 8) == 0;
-    return (ptx_effect_of(m, s)->pure || parameter) && !ptx_reads_varying_special(m, s);
+    return (ptx_effect_of(m, s)->pure || ptx_loads_entry_parameter(m, f, s)) &&
+           !ptx_reads_varying_special(m, s);
 }
 
 static void judge_definitions(ptx_facts *f)

@@ -395,6 +395,41 @@ const ptx_function *ptx_find_entry(const ptx_module *module, const char *name, s
     return NULL;
 }
 
+/* Whether the header has this name. A name of the header is not declared again at the level of the
+   body: ptxas refuses that. */
+static bool header_names(const ptx_module *module, const ptx_function *function, ptx_span name)
+{
+    ptx_lexer lexer;
+    ptx_lexer_init(&lexer, module->text, function->header.end);
+    lexer.position = function->header.begin;
+    for (;;) {
+        ptx_token token = ptx_lexer_next(&lexer);
+        if (token.kind == PTX_TOKEN_END) {
+            return false;
+        }
+        if (token.end - token.begin == ptx_span_length(name) &&
+            memcmp(module->text + token.begin, ptx_at(module, name), ptx_span_length(name)) == 0) {
+            return true;
+        }
+    }
+}
+
+bool ptx_loads_entry_parameter(const ptx_module *module, const ptx_function *function,
+                               const ptx_statement *statement)
+{
+    if (!function->entry || statement->operand_count < 2 ||
+        strncmp(module->opcodes[statement->opcode].text, "ld.param", 8) != 0) {
+        return false;
+    }
+    if (!function->local_parameters) {
+        return true;
+    }
+    const ptx_operand *address = &module->operands[statement->first_operand + 1];
+    const ptx_leaf *leaf = &module->leaves[address->first_leaf];
+    return module->scopes[statement->scope].depth == 0 && address->leaf_count > 0 &&
+           leaf->kind == PTX_LEAF_SYMBOL && header_names(module, function, leaf->span);
+}
+
 bool ptx_pragma_is(const ptx_module *module, const ptx_statement *statement, const char *word)
 {
     ptx_lexer lexer;

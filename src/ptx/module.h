@@ -102,6 +102,7 @@ typedef struct ptx_function {
     uint32_t first_statement, statement_count;
     uint32_t first_block, block_count;
     uint32_t first_register, register_count;
+    bool local_parameters; /* declares .param variables in its body, for calls */
 } ptx_function;
 
 /* A distinct opcode with its modifiers, in canonical form without white space. */
@@ -146,6 +147,11 @@ uint32_t ptx_block_threads(const ptx_module *module, const ptx_function *functio
 
 /* 90 for sm_90a; 0 when the target is not of that form. */
 int ptx_target_number(const ptx_module *module);
+
+/* True for a load of a parameter of the entry itself, which never changes, and not of what a call
+   returns (PTX ISA 9.0, 5.1.6). */
+bool ptx_loads_entry_parameter(const ptx_module *module, const ptx_function *function,
+                               const ptx_statement *statement);
 
 /* True for `.pragma "word ...";`. */
 bool ptx_pragma_is(const ptx_module *module, const ptx_statement *statement, const char *word);

@@ -295,8 +295,7 @@ static bool operands_are_stable(const ptx_run *r, const ptx_statement *s)
 static bool is_pure(const ptx_run *r, const ptx_statement *s)
 {
     const ptx_effect *effect = ptx_effect_of(r->module, s);
-    bool parameter =
-        r->function->entry && strncmp(r->module->opcodes[s->opcode].text, "ld.param", 8) == 0;
+    bool parameter = ptx_loads_entry_parameter(r->module, r->function, s);
     return (effect->pure || parameter) && !ptx_reads_varying_special(r->module, s);
 }
 

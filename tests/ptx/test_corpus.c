@@ -13,9 +13,22 @@
 
 typedef struct found {
     const char *why;
-    const char *body;     /* as kernel_of has it */
+    const char *body;     /* as kernel_of has it, or a whole module */
     const char *settings; /* "name=value name=value" */
 } found;
+
+/* A call's result and its argument, as an entry names them itself. */
+#define CALLS_HEAD                                                                          \
+    ".version 7.8\n.target sm_80\n.address_size 64\n"                                       \
+    ".func (.param .b32 r) f(.param .b32 n)\n{\n.reg .b32 %r<2>;\nld.param.b32 %r1, [n];\n" \
+    "st.param.b32 [r], %r1;\nret;\n}\n"                                                     \
+    ".visible .entry k(.param .u64 a, .param .u32 n)\n{\n.reg .b32 %r<8>;\n"                \
+    ".reg .b64 %rd<2>;\n.param .b32 p;\n.param .b32 q;\nld.param.u64 %rd1, [a];\n"          \
+    "ld.param.u32 %r1, [n];\nst.param.b32 [p], %r1;\ncall (q), f, (p);\n"
+#define CALLS CALLS_HEAD "ld.param.b32 %r2, [q];\n" CALLS_TAIL
+#define CALLS_TAIL                                                      \
+    "st.param.b32 [p], 5;\ncall (q), f, (p);\nld.param.b32 %r3, [q];\n" \
+    "add.u32 %r4, %r2, %r3;\nst.global.u32 [%rd1], %r4;\nret;\n}\n"
 
 static const found founds[] = {
     {"a first operand that is read is no definition: the value was a site twice",
@@ -24,6 +37,8 @@ static const found founds[] = {
      "ld.param.u32 %r2, [n];\n and.b32 %r1, %r2, 1;\n T: .branchtargets A, B;\n brx.idx %r1, T;\n"
      "A:\n st.global.u32 [g], %r1;\n B:",
      "remat@k=all2 slice@k=all"},
+    {"what a call returns is no parameter of the entry", CALLS, "remat@k=all1"},
+    {"nor with every pass that moves values", CALLS, "remat@k=all2 sink@k=any order@k=late"},
 };
 
 /* Splits the words in place; at most `limit` settings. */
@@ -58,7 +73,9 @@ static void test_found(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof founds / sizeof *founds; i++) {
         ptx_setting settings[8];
-        char *text = kernel_of(founds[i].body), *words = mem_strdup(founds[i].settings);
+        bool whole = strncmp(founds[i].body, ".version", 8) == 0;
+        char *text = whole ? mem_strdup(founds[i].body) : kernel_of(founds[i].body);
+        char *words = mem_strdup(founds[i].settings);
         ptx_module *module = module_of(text);
         size_t count = settings_of(settings, 8, words);
         assert_good(module, founds[i].why, settings, count);
@@ -68,8 +85,27 @@ static void test_found(void **state)
     }
 }
 
+/* The checker must see it when the result of the first call is read behind the second. */
+static void test_late_result(void **state)
+{
+    (void)state;
+    evocc_error error;
+    static const char rest[] = CALLS_TAIL;
+    const char *tail = strstr(rest, "add");
+    strbuf late = {0};
+    strbuf_puts(&late, CALLS_HEAD);
+    strbuf_append(&late, rest, (size_t)(tail - rest));
+    strbuf_printf(&late, "ld.param.b32 %%r2, [q];\n%s", tail);
+    ptx_module *module = module_of(CALLS), *moved = module_of(strbuf_text(&late));
+    assert_int_equal(ptx_check(module, moved, &error), EVOCC_MISMATCH);
+    ptx_free(module);
+    ptx_free(moved);
+    strbuf_dispose(&late);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_found)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_found),
+                                       cmocka_unit_test(test_late_result)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
