@@ -28,7 +28,7 @@ typedef struct kind {
     int32_t value_count;
 } kind;
 
-enum { KEEP = 0, MAX_SITES = 96 };
+enum { KEEP = 0, MAX_SITES = 96, MAX_VALUES = 16 };
 
 /* ---- Which instructions
  * ----------------------------------------------------------------------------- */
@@ -140,7 +140,8 @@ static hint hint_for(const ptx_module *m, const ptx_statement *s, const kind *k,
     hint h = k->hints[value];
     const char *opcode = m->opcodes[s->opcode].text;
     if (strcmp(k->opcode, "cp.async") != 0) {
-        if (strcmp(h.operator, ".lu") == 0 && ptx_opcode_has(opcode, ".nc")) {
+        /* ca and cg give the code of no operator there (ptxas 13.0, sm_75 to sm_120). */
+        if (strcmp(h.operator, ".cs") != 0 && ptx_opcode_has(opcode, ".nc")) {
             h.operator= "";
         }
         return h;
@@ -170,24 +171,60 @@ static ptx_span opcode_span(const ptx_module *m, const ptx_statement *s)
 /* ---- The passes
  * ----------------------------------------------------------------------------------- */
 
-/* Priorities and prefetching came with sm_70 and sm_75, prefetching of 256 bytes with sm_80: these
-   values are the last ones. 0: nothing to choose. */
-static int32_t values_at(const ptx_module *m, const kind *k)
+/* Prefetching came with sm_75 (priorities with sm_70), that of 256 bytes with sm_80. */
+static bool is_possible(const ptx_module *m, const kind *k, int32_t value)
 {
     int target = ptx_target_number(m);
-    int32_t count = k->value_count;
-    while (target < 80 && strstr(k->values[count - 1], "256B") != NULL) {
-        count--;
+    return target >= 80 || (target >= 75 && strstr(k->values[value], "256B") == NULL);
+}
+
+/* Whether a value changes some access of the function. */
+static bool changes_any(strbuf *text, const ptx_module *m, const ptx_function *f, const kind *k,
+                        int32_t value)
+{
+    for (uint32_t i = f->first_statement; i < f->first_statement + f->statement_count; i++) {
+        const ptx_statement *s = &m->statements[i];
+        if (!is_eligible(m, s, k)) {
+            continue;
+        }
+        hint h = hint_for(m, s, k, value);
+        strbuf_clear(text);
+        write_opcode(text, m->opcodes[s->opcode].text, &h);
+        if (strcmp(strbuf_text(text), m->opcodes[s->opcode].text) != 0) {
+            return true;
+        }
     }
-    return target < 75 ? 0 : count;
+    return false;
+}
+
+/* The values worth offering in a function, "keep" first; the number of them. */
+static int32_t collect_values(const char **offered, bool *failed, const ptx_catalogue *c,
+                              const kind *k)
+{
+    strbuf text = {0};
+    int32_t count = 0;
+    for (int32_t value = 0; value < k->value_count; value++) {
+        if (is_possible(c->module, k, value) &&
+            (value == KEEP || changes_any(&text, c->module, c->function, k, value))) {
+            offered[count++] = k->values[value];
+        }
+    }
+    *failed = text.failed;
+    strbuf_dispose(&text);
+    return count;
 }
 
 static evocc_status enumerate(ptx_catalogue *c, const kind *k)
 {
     const ptx_module *m = c->module;
     const ptx_function *f = c->function;
-    int32_t value_count = values_at(m, k);
-    if (value_count == 0) {
+    const char *values[MAX_VALUES];
+    bool failed;
+    int32_t value_count = collect_values(values, &failed, c, k);
+    if (failed) {
+        return error_no_memory(c->error);
+    }
+    if (value_count < 2) {
         return EVOCC_OK;
     }
     evocc_status status = EVOCC_OK;
@@ -196,7 +233,7 @@ static evocc_status enumerate(ptx_catalogue *c, const kind *k)
         sites += is_eligible(m, &m->statements[i], k);
     }
     if (sites > 0) {
-        status = ptx_catalogue_add(c, "", k->values, value_count, KEEP, 1, c->pass->help);
+        status = ptx_catalogue_add(c, "", values, value_count, KEEP, 1, c->pass->help);
     }
     for (uint32_t b = 0; b < f->block_count; b++) {
         const ptx_block *block = &m->blocks[f->first_block + b];
@@ -207,7 +244,7 @@ static evocc_status enumerate(ptx_catalogue *c, const kind *k)
             }
             char site[48];
             snprintf(site, sizeof site, "b%u.%s%u", b, k->site, number++);
-            status = ptx_catalogue_add(c, site, k->values, value_count, KEEP,
+            status = ptx_catalogue_add(c, site, values, value_count, KEEP,
                                        sites < MAX_SITES ? sites : MAX_SITES,
                                        "The same for this access alone.");
             added++;
@@ -252,7 +289,11 @@ static evocc_status choose(int32_t *values, const ptx_module *m, const ptx_choic
                 continue;
             }
             evocc_status status =
-                ptx_choice_value(&value, &choices[i], k->values, values_at(m, k), error);
+                ptx_choice_value(&value, &choices[i], k->values, k->value_count, error);
+            if (status == EVOCC_OK && !is_possible(m, k, value)) {
+                status = error_set(error, EVOCC_INVALID_ARGUMENT, "%s: %s is not for %s",
+                                   choices[i].setting->name, k->values[value], m->target);
+            }
             if (status == EVOCC_OK && own == 1) {
                 status = find_site(&site, m, &choices[i], k, error);
             }
@@ -292,6 +333,9 @@ static evocc_status apply(ptx_edits *edits, const ptx_module *m, const ptx_choic
     return status;
 }
 
+/* L1::evict_first is left out, being the code of cs, and L1::evict_normal, being that of no hint
+   (ptxas 13.0, sm_75 to sm_120, loads, read-only loads and stores). */
+
 /* ---- Loads
  * ------------------------------------------------------------------------------------------ */
 
@@ -301,7 +345,6 @@ static const char *const load_values[] = {"keep",
                                           "cg",
                                           "cs",
                                           "lu",
-                                          "evict_first",
                                           "evict_last",
                                           "evict_unchanged",
                                           "no_allocate",
@@ -315,7 +358,6 @@ static const hint load_hints[] = {{"", "", ""},
                                   {".cg", "", ""},
                                   {".cs", "", ""},
                                   {".lu", "", ""},
-                                  {"", ".L1::evict_first", ""},
                                   {"", ".L1::evict_last", ""},
                                   {"", ".L1::evict_unchanged", ""},
                                   {"", ".L1::no_allocate", ""},
@@ -323,6 +365,7 @@ static const hint load_hints[] = {{"", "", ""},
                                   {"", "", ".L2::128B"},
                                   {"", "", ".L2::256B"},
                                   {"", ".L1::no_allocate", ".L2::256B"}};
+_Static_assert(sizeof load_values / sizeof *load_values <= MAX_VALUES, "room for all");
 _Static_assert(sizeof load_values / sizeof *load_values == sizeof load_hints / sizeof *load_hints,
                "a hint for each value");
 static const kind loads = {"ld", "ld", load_values, load_hints,
@@ -354,12 +397,12 @@ const ptx_pass ptx_pass_load_cache = {
  * ----------------------------------------------------------------------------------------- */
 
 static const char *const store_values[] = {
-    "keep", "plain", "cg", "cs", "evict_first", "evict_last", "evict_unchanged", "no_allocate"};
+    "keep", "plain", "wb", "cg", "cs", "evict_last", "evict_unchanged", "no_allocate"};
 static const hint store_hints[] = {{"", "", ""},
                                    {"", "", ""},
+                                   {".wb", "", ""},
                                    {".cg", "", ""},
                                    {".cs", "", ""},
-                                   {"", ".L1::evict_first", ""},
                                    {"", ".L1::evict_last", ""},
                                    {"", ".L1::evict_unchanged", ""},
                                    {"", ".L1::no_allocate", ""}};

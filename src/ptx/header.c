@@ -91,15 +91,36 @@ static bool may_bound(const ptx_module *m)
     return !ptx_uses_opcode(m, "setmaxnreg");
 }
 
-static evocc_status enumerate_numbers(ptx_catalogue *c, const char *const *values, size_t count,
-                                      unsigned long limit)
+/* Registers that a thread needs at least: those that one wgmma accumulates in. With no more, ptxas
+   gives up. */
+static unsigned long least_registers(const ptx_module *m, const ptx_function *f)
 {
-    int32_t allowed = 0;
-    while ((size_t)allowed < count && strtoul(values[allowed], NULL, 10) <= limit) {
-        allowed++;
+    unsigned long most = 0;
+    for (uint32_t i = f->first_statement; i < f->first_statement + f->statement_count; i++) {
+        const ptx_statement *s = &m->statements[i];
+        if (s->kind == PTX_INSTRUCTION && s->operand_count > 0 &&
+            strncmp(m->opcodes[s->opcode].text, "wgmma.mma_async.", 16) == 0) {
+            uint32_t leaves = m->operands[s->first_operand].leaf_count;
+            most = leaves > most ? leaves : most;
+        }
     }
-    return allowed == 0 ? EVOCC_OK
-                        : ptx_catalogue_add(c, "", values, allowed, SPACE_ABSENT, 1, c->pass->help);
+    return most;
+}
+
+/* The values from above `over` up to `limit`. */
+static evocc_status enumerate_numbers(ptx_catalogue *c, const char *const *values, size_t count,
+                                      unsigned long over, unsigned long limit)
+{
+    size_t first = 0, end = 0;
+    while (first < count && strtoul(values[first], NULL, 10) <= over) {
+        first++;
+    }
+    while (end < count && strtoul(values[end], NULL, 10) <= limit) {
+        end++;
+    }
+    return first >= end ? EVOCC_OK
+                        : ptx_catalogue_add(c, "", values + first, (int32_t)(end - first),
+                                            SPACE_ABSENT, 1, c->pass->help);
 }
 
 /* One number a function: the directive replaced, or put before the {. */
@@ -137,6 +158,7 @@ static evocc_status maxnreg_enumerate(ptx_catalogue *c)
 {
     uint32_t threads = ptx_block_threads(c->module, c->function);
     return enumerate_numbers(c, register_values, REGISTER_VALUES,
+                             least_registers(c->module, c->function),
                              may_bound(c->module) ? most_registers(threads) : 0);
 }
 
@@ -166,9 +188,13 @@ enum { BLOCK_VALUES = sizeof block_values / sizeof *block_values };
 static evocc_status minnctapersm_enumerate(ptx_catalogue *c)
 {
     uint32_t threads = ptx_block_threads(c->module, c->function);
-    bool possible = threads != 0 && may_bound(c->module);
-    return enumerate_numbers(c, block_values, BLOCK_VALUES,
-                             possible ? most_threads(c->module) / threads : 0);
+    unsigned long most =
+        threads == 0 || !may_bound(c->module) ? 0 : most_threads(c->module) / threads;
+    while (most > 0 &&
+           most_registers(threads * (uint32_t)most) <= least_registers(c->module, c->function)) {
+        most--;
+    }
+    return enumerate_numbers(c, block_values, BLOCK_VALUES, 0, most);
 }
 
 static evocc_status minnctapersm_apply(ptx_edits *edits, const ptx_module *module,

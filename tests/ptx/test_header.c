@@ -81,6 +81,23 @@ static void test_offered(void **state)
         }
         mem_free(values);
     }
+    /* Accumulators of wgmma alone take 128 registers in the matrix product, 64 in the attention. */
+    static const struct {
+        int example;
+        const char *name, *first;
+    } files[] = {{3, "ptx/maxnreg@mm", "144"}, {0, "ptx/maxnreg@fa", "72"}};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        evocc_error e;
+        evocc_space *space;
+        ptx_module *m = module_of_file(example_paths[files[i].example]);
+        assert_int_equal(space_new(&space, &e), EVOCC_OK);
+        assert_int_equal(ptx_add_controls(space, m, ptx_entry_name(m, 0), NULL, &e), EVOCC_OK);
+        assert_int_equal(space_finish(space, &e), EVOCC_OK);
+        assert_string_equal(space_get(space, space_find(space, files[i].name))->choices[0],
+                            files[i].first);
+        space_free(space);
+        ptx_free(m);
+    }
     /* The examples have dynamic shared memory. */
     ptx_module *module = module_of_file(example_paths[0]);
     evocc_error error;
