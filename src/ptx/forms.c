@@ -4,62 +4,89 @@
 #include "util/error.h"
 #include "util/hash.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
 /* ---- The frame
  * ------------------------------------------------------------------------------------ */
 
+/* A variant covers one in so many places. */
+static const uint64_t shares[PTX_FORM_VARIANTS] = {1, 2, 2, 8, 8};
+
 /* Whether the variant of a mode covers the statement: a fixed function of seed and place. */
 static bool covers(int32_t variant, const ptx_facts *f, uint32_t statement)
 {
-    static const uint64_t shares[PTX_FORM_VARIANTS] = {1, 2, 2, 8, 8};
     uint32_t place = statement - f->function->first_statement;
     return hash64(&place, sizeof place, (uint64_t)variant) % shares[variant] == 0;
 }
 
-/* Whether a form applies anywhere in the block. `graft` is for asking only: its edits are dropped.
- */
-static bool block_has_form(ptx_graft *graft, uint32_t block, const ptx_forms *forms)
+enum { MAX_MODES = 4, MAX_VALUES = 1 + MAX_MODES * PTX_FORM_VARIANTS };
+
+/* Where the forms apply. */
+typedef struct places {
+    uint32_t of_mode[MAX_MODES];
+    bool *in_block;
+    uint32_t blocks; /* how many of them are true */
+} places;
+
+/* `graft` is for asking only: its edits are dropped. */
+static void find_places(places *p, ptx_graft *graft, const ptx_forms *forms)
 {
     const ptx_facts *f = graft->facts;
-    const ptx_block *b = &f->module->blocks[f->function->first_block + block];
     strbuf text = {0};
-    bool yes = false;
-    for (uint32_t i = b->first; i < b->first + b->count && !yes; i++) {
-        bool instruction = f->module->statements[i].kind == PTX_INSTRUCTION;
-        int32_t modes = instruction ? (forms->value_count - 1) / PTX_FORM_VARIANTS : 0;
-        for (int32_t mode = 0; mode < modes && !yes; mode++) {
-            yes = forms->form(&text, graft, i, mode);
+    int32_t modes = (forms->value_count - 1) / PTX_FORM_VARIANTS;
+    assert(modes <= MAX_MODES);
+    for (uint32_t b = 0; b < f->function->block_count; b++) {
+        const ptx_block *block = &f->module->blocks[f->function->first_block + b];
+        for (uint32_t i = block->first; i < block->first + block->count; i++) {
+            bool instruction = f->module->statements[i].kind == PTX_INSTRUCTION;
+            for (int32_t mode = 0; mode < modes && instruction; mode++) {
+                strbuf_clear(&text);
+                bool yes = forms->form(&text, graft, i, mode);
+                p->of_mode[mode] += yes;
+                p->in_block[b] = p->in_block[b] || yes;
+            }
         }
+        p->blocks += p->in_block[b];
     }
     graft->failed = graft->failed || text.failed;
     strbuf_dispose(&text);
-    return yes;
 }
 
-static evocc_status add_controls(ptx_catalogue *c, ptx_graft *graft, const ptx_forms *forms)
+/* A mode without places is not offered, nor a share of its places where there are fewer than two
+   for each: it would be all or nothing. */
+static int32_t collect_values(const char **offered, const places *p, const ptx_forms *forms)
 {
+    int32_t count = 0;
+    offered[count++] = forms->values[0];
+    for (int32_t value = 1; value < forms->value_count; value++) {
+        uint32_t here = p->of_mode[(value - 1) / PTX_FORM_VARIANTS];
+        uint64_t share = shares[(value - 1) % PTX_FORM_VARIANTS];
+        if (here > 0 && (share == 1 || here >= 2 * share)) {
+            offered[count++] = forms->values[value];
+        }
+    }
+    return count;
+}
+
+static evocc_status add_controls(ptx_catalogue *c, const places *p, const ptx_forms *forms)
+{
+    const char *values[MAX_VALUES];
+    int32_t count = collect_values(values, p, forms);
     evocc_status status = EVOCC_OK;
-    bool any = false;
-    uint32_t blocks = c->function->block_count;
-    for (uint32_t b = 0; b < blocks && status == EVOCC_OK; b++) {
+    if (p->blocks > 0) {
+        status = ptx_catalogue_add(c, "", values, count, 0, 1, c->pass->help);
+    }
+    for (uint32_t b = 0; b < c->function->block_count && p->blocks > 1; b++) {
         char site[24];
-        if (!block_has_form(graft, b, forms)) {
-            continue;
-        }
-        if (!any) {
-            status =
-                ptx_catalogue_add(c, "", forms->values, forms->value_count, 0, 1, c->pass->help);
-            any = true;
-        }
-        if (status == EVOCC_OK && blocks > 1) {
+        if (p->in_block[b] && status == EVOCC_OK) {
             snprintf(site, sizeof site, "b%u", b);
-            status = ptx_catalogue_add(c, site, forms->values, forms->value_count, 0, blocks,
+            status = ptx_catalogue_add(c, site, values, count, 0, p->blocks,
                                        "The same for the instructions of this block.");
         }
     }
-    return graft->failed && status == EVOCC_OK ? error_no_memory(c->error) : status;
+    return status;
 }
 
 evocc_status ptx_forms_enumerate(ptx_catalogue *c, const ptx_forms *forms)
@@ -71,10 +98,14 @@ evocc_status ptx_forms_enumerate(ptx_catalogue *c, const ptx_forms *forms)
     if (status != EVOCC_OK) {
         return status;
     }
-    status = ptx_graft_init(&graft, &edits, facts, c->error);
+    places p = {.in_block = mem_alloc((size_t)c->function->block_count + 1, sizeof *p.in_block)};
+    status = p.in_block == NULL ? error_no_memory(c->error)
+                                : ptx_graft_init(&graft, &edits, facts, c->error);
     if (status == EVOCC_OK) {
-        status = add_controls(c, &graft, forms);
+        find_places(&p, &graft, forms);
+        status = graft.failed ? error_no_memory(c->error) : add_controls(c, &p, forms);
     }
+    mem_free(p.in_block);
     ptx_graft_dispose(&graft);
     ptx_edits_dispose(&edits);
     ptx_facts_free(facts);

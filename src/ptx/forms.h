@@ -5,6 +5,7 @@
  *
  * Values of its controls: "off"; each mode ("split": wherever it applies); each mode with 1 to 4
  * behind it: a seeded choice of half (1, 2) or an eighth (3, 4) of the places. Sites are blocks.
+ * Offered is what applies somewhere: no mode without places, no share of a handful.
  */
 #ifndef PTX_FORMS_H
 #define PTX_FORMS_H

@@ -326,6 +326,67 @@ static void test_cache(void **state)
     }
 }
 
+/* The values of a control, or "" when there is none. mem_free. */
+static char *offered(const char *body, const char *name)
+{
+    evocc_error error;
+    evocc_space *space;
+    strbuf out = {0};
+    char *text = kernel_of(body);
+    ptx_module *module = module_of(text);
+    assert_int_equal(space_new(&space, &error), EVOCC_OK);
+    assert_int_equal(ptx_add_controls(space, module, "k", NULL, &error), EVOCC_OK);
+    assert_int_equal(space_finish(space, &error), EVOCC_OK);
+    size_t found = space_find(space, name);
+    for (int32_t v = 0; found != (size_t)-1 && v < space_get(space, found)->size; v++) {
+        strbuf_printf(&out, "%s ", space_get(space, found)->choices[v]);
+    }
+    strbuf_puts(&out, "");
+    space_free(space);
+    ptx_free(module);
+    mem_free(text);
+    return strbuf_take(&out);
+}
+
+static void assert_offered(const char *body, const char *name, const char *expected)
+{
+    char *values = offered(body, name);
+    assert_string_equal(values == NULL ? "" : values, expected);
+    mem_free(values);
+}
+
+/* What would change nothing is not offered. */
+static void test_offered(void **state)
+{
+    (void)state;
+    static const char one[] = "shl.b32 %r1, %r2, 4;\n";
+    char many[512] = "";
+    assert_offered(one, "ptx/shift@k", "off mul ");
+    assert_offered(one, "ptx/mad@k", "");
+    for (int i = 0; i < 4; i++) {
+        strcat(many, one);
+    }
+    assert_offered(many, "ptx/shift@k", "off mul mul1 mul2 ");
+    for (int i = 0; i < 12; i++) {
+        strcat(many, one);
+    }
+    assert_offered(many, "ptx/shift@k", "off mul mul1 mul2 mul3 mul4 ");
+    strcat(many, "mul.lo.s32 %r1, %r2, 8;\n");
+    assert_offered(many, "ptx/shift@k", "off mul mul1 mul2 mul3 mul4 shl ");
+    /* Caches: of what is said already nothing; for one block no sites of its own. */
+    assert_offered("ld.global.nc.b32 %r1, [%rd1];", "ptx/load-cache@k",
+                   "keep cs evict_last evict_unchanged no_allocate L2_64B L2_128B L2_256B "
+                   "no_allocate_L2_256B ");
+    assert_offered("ld.global.cg.b32 %r1, [%rd1];", "ptx/load-cache@k",
+                   "keep plain ca cs lu evict_last evict_unchanged no_allocate L2_64B L2_128B "
+                   "L2_256B no_allocate_L2_256B ");
+    assert_offered("cp.async.cg.shared.global [%r1], [%rd1], 16;", "ptx/copy-cache@k",
+                   "keep ca L2_64B L2_128B L2_256B ");
+    assert_offered("cp.async.ca.shared.global [%r1], [%rd1], 8;", "ptx/copy-cache@k",
+                   "keep L2_64B L2_128B L2_256B ");
+    assert_offered("ld.shared.b32 %r1, [s];", "ptx/load-cache@k", "");
+}
+
 static void test_missing(void **state)
 {
     (void)state;
@@ -491,7 +552,7 @@ int main(void)
         cmocka_unit_test(test_slice),     cmocka_unit_test(test_remat),
         cmocka_unit_test(test_sink),      cmocka_unit_test(test_forms),
         cmocka_unit_test(test_unroll),    cmocka_unit_test(test_cache),
-        cmocka_unit_test(test_polarity),  cmocka_unit_test(test_missing),
+        cmocka_unit_test(test_polarity),  cmocka_unit_test(test_missing),   cmocka_unit_test(test_offered),
         cmocka_unit_test(test_wide),      cmocka_unit_test(test_random),
         cmocka_unit_test(test_no_memory),
     };
