@@ -177,11 +177,93 @@ static uint32_t successor(const ptx_run *r, uint32_t b, uint32_t k)
     return follow(r, cfg->successor[cfg->successor_start[b] + k]);
 }
 
+/* ---- Chains: blocks that the rewritten text runs under a predicate
+ * -------------------------------- */
+
+static uint32_t instruction_count(const ptx_run *r, uint32_t b, bool *guarded)
+{
+    const ptx_block *block = &r->module->blocks[r->function->first_block + b];
+    uint32_t count = 0;
+    *guarded = false;
+    for (uint32_t i = block->first; i < block->first + block->count; i++) {
+        const ptx_statement *s = &r->module->statements[i];
+        count += s->kind == PTX_INSTRUCTION;
+        *guarded = *guarded || (s->kind == PTX_INSTRUCTION &&
+                                (s->guard != PTX_NONE || ptx_run_is_branch(r, s)));
+    }
+    return count;
+}
+
+static uint32_t edges_in(const ptx_cfg *cfg, uint32_t b)
+{
+    return cfg->predecessor_start[b + 1] - cfg->predecessor_start[b];
+}
+
+/* Whether the branch at the end of block b jumps over the next block and nothing else leads there.
+ */
+static bool jumps_over(const ptx_run *r, uint32_t b)
+{
+    const ptx_cfg *cfg = r->cfg;
+    bool guarded;
+    if (end_branch(r, b) == NULL || b + 1 >= cfg->count || edges_in(cfg, b + 1) != 1 ||
+        cfg->successor_start[b + 1] - cfg->successor_start[b] != 2 ||
+        cfg->successor_start[b + 2] - cfg->successor_start[b + 1] != 1) {
+        return false;
+    }
+    instruction_count(r, b + 1, &guarded);
+    uint32_t taken = cfg->successor[cfg->successor_start[b]];
+    return !guarded && taken != b + 1 && cfg->successor[cfg->successor_start[b + 1]] == taken;
+}
+
+/* The end of a chain. */
+typedef struct chain_end {
+    uint32_t last; /* its last block */
+    uint32_t join; /* where it goes on; PTX_NONE: by the successors of `last` */
+} chain_end;
+
+/* The blocks of the original that block x of the rewritten text stands for, from `first` on: where
+   x has more instructions than the original block, or no branch at its end, the block that was
+   jumped over is part of it, under the predicate, and what follows when nothing else leads there.
+   With `run` they are run. */
+static chain_end walk_chain(ptx_run *a, const ptx_run *b, uint32_t first, uint32_t x, bool run)
+{
+    bool guarded, whole = a->cfg->count == b->cfg->count;
+    uint32_t wanted = instruction_count(b, x, &guarded), before = 0;
+    for (uint32_t at = first;;) {
+        uint32_t here = before + instruction_count(a, at, &guarded);
+        bool absorbs = !whole && jumps_over(a, at) && (wanted > here || end_branch(b, x) == NULL);
+        if (run) {
+            ptx_run_more(a, at, NULL, absorbs);
+        }
+        if (!absorbs) {
+            return (chain_end){at, PTX_NONE};
+        }
+        if (run) {
+            ptx_worlds path = ptx_run_not_taken(a, end_branch(a, at));
+            ptx_run_more(a, at + 1, &path, false);
+        }
+        before = here - 1 + instruction_count(a, at + 1, &guarded);
+        uint32_t join = a->cfg->successor[a->cfg->successor_start[at]];
+        if (edges_in(a->cfg, join) != 2) {
+            return (chain_end){at + 1, join};
+        }
+        at = join;
+    }
+}
+
+/* Successor k of what x stands for. */
+static uint32_t chain_successor(const ptx_run *a, chain_end end, uint32_t k)
+{
+    if (end.join != PTX_NONE) {
+        return k == 0 ? follow(a, end.join) : PTX_NONE;
+    }
+    return successor(a, end.last, k);
+}
+
 /* Pairs the blocks of the rewritten function with those of the original they stand for, from the
    first on along equal ways: several copies may stand for one block. PTX_NONE: a mere way, or what
    no path reaches. EVOCC_MISMATCH when a block would have to stand for two. */
-static evocc_status map_blocks(uint32_t *pairs, const ptx_run *a, const ptx_run *b,
-                               evocc_error *error)
+static evocc_status map_blocks(uint32_t *pairs, ptx_run *a, const ptx_run *b, evocc_error *error)
 {
     uint32_t n = b->cfg->count;
     for (uint32_t i = 0; i < n; i++) {
@@ -196,8 +278,9 @@ static evocc_status map_blocks(uint32_t *pairs, const ptx_run *a, const ptx_run 
         if (o == PTX_NONE) {
             continue; /* only ways lead to a way */
         }
+        chain_end end = walk_chain(a, b, o, x, false);
         for (uint32_t k = 0;; k++) {
-            uint32_t to = successor(b, x, k), original = successor(a, o, k);
+            uint32_t to = successor(b, x, k), original = chain_successor(a, end, k);
             if (to == PTX_NONE && original == PTX_NONE) {
                 break;
             }
@@ -249,20 +332,30 @@ static evocc_status find_twins(twin_map *twins, const ptx_run *a, const ptx_run 
     return status;
 }
 
-/* Which registers are expandable must be known everywhere before anything is compared. */
-static evocc_status find_expressions(ptx_run *r, evocc_error *error)
+/* Which registers are expandable must be known everywhere before anything is compared. One that is
+   so in one module only would be an expression here and a name there, so it is a name in both. */
+static evocc_status find_expressions(ptx_run *a, ptx_run *b, const twin_map *twins,
+                                     evocc_error *error)
 {
-    for (uint32_t i = 0; i < r->cfg->order_count && !r->failed; i++) {
-        ptx_run_block(r, r->cfg->order[i]);
+    ptx_run_learn(a);
+    ptx_run_learn(b);
+    for (uint32_t i = 0; i < b->function->register_count; i++) {
+        uint32_t twin = twins->in_original[i];
+        if (twin != PTX_NONE && a->facts[twin].expandable != b->facts[i].expandable) {
+            a->facts[twin].opaque = b->facts[i].opaque = true;
+        }
     }
-    ptx_run_forget(r);
-    return r->failed ? error_no_memory(error) : EVOCC_OK;
+    ptx_run_learn(a);
+    ptx_run_learn(b);
+    return a->failed || b->failed ? error_no_memory(error) : EVOCC_OK;
 }
 
 static evocc_status compare_block(ptx_run *a, ptx_run *b, const twin_map *twins, uint32_t original,
                                   uint32_t block, evocc_error *error)
 {
-    ptx_run_block(a, original);
+    ptx_run_start(a, original);
+    walk_chain(a, b, original, block, true);
+    ptx_run_end(a);
     b->skips_fences = ptx_run_admits_fences(a, original);
     ptx_run_block(b, block);
     if (a->failed || b->failed) {
@@ -329,10 +422,7 @@ static evocc_status check_function(const ptx_module *original, const ptx_functio
     /* A register that copies of a block define again has no expression of its own any more, so with
        copies all values are compared where they are made. */
     if (status == EVOCC_OK && f->block_count == g->block_count) {
-        status = find_expressions(&w.a, error);
-        if (status == EVOCC_OK) {
-            status = find_expressions(&w.b, error);
-        }
+        status = find_expressions(&w.a, &w.b, &w.twins, error);
     } else {
         w.a.plain = w.b.plain = true;
     }

@@ -96,6 +96,7 @@ extern const ptx_pass ptx_pass_root;
 extern const ptx_pass ptx_pass_flush;
 extern const ptx_pass ptx_pass_contract;
 extern const ptx_pass ptx_pass_unroll;
+extern const ptx_pass ptx_pass_convert;
 extern const ptx_pass ptx_pass_polarity;
 extern const ptx_pass ptx_pass_order;
 extern const ptx_pass ptx_pass_fence;

@@ -17,7 +17,7 @@ static const ptx_pass *const passes[] = {
     &ptx_pass_lop3,        &ptx_pass_swap,        &ptx_pass_divide,       &ptx_pass_root,
     &ptx_pass_flush,       &ptx_pass_contract,    &ptx_pass_order,        &ptx_pass_fence,
     &ptx_pass_frequency,   &ptx_pass_maxnreg,     &ptx_pass_minnctapersm, &ptx_pass_smem_spill,
-    &ptx_pass_unroll,      &ptx_pass_polarity};
+    &ptx_pass_unroll,      &ptx_pass_convert,     &ptx_pass_polarity};
 enum { PASS_COUNT = sizeof passes / sizeof *passes };
 
 /* ---- Controls -------------------------------------------------------------------------------- */

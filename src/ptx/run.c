@@ -183,8 +183,18 @@ static ptx_worlds read_leaf(const ptx_run *r, const ptx_leaf *leaf, bool whole, 
     return v;
 }
 
+/* By its own guard or by that of the way here. Both at once do not occur: what is written under a
+   predicate has none of its own (compare_chain). */
+static bool is_guarded(const ptx_run *r, const ptx_statement *s)
+{
+    return s->guard != PTX_NONE || r->path != NULL;
+}
+
 static ptx_worlds guard_value(const ptx_run *r, const ptx_statement *s)
 {
+    if (s->guard == PTX_NONE) {
+        return *r->path;
+    }
     ptx_worlds v = read_register(r, s->guard, false);
     for (int w = 0; w < PTX_WORLDS; w++) {
         v.in[w] = s->guard_negated ? ~v.in[w] : v.in[w];
@@ -249,7 +259,7 @@ static void write_register(ptx_run *r, const ptx_statement *s, const ptx_leaf *l
         value = ptx_worlds_mix(&value, &r->resources[PTX_IN_FLIGHT]);
         ptx_worlds_truncate(&value, ptx_register_width(r->module, leaf->id));
     }
-    if (s->guard != PTX_NONE) {
+    if (is_guarded(r, s)) {
         ptx_worlds guard = guard_value(r, s), old = plain_read(r, leaf->id, false);
         value = ptx_worlds_select(&guard, &value, &old);
         ptx_worlds_truncate(&value, ptx_register_width(r->module, leaf->id));
@@ -321,13 +331,22 @@ static void run_pure(ptx_run *r, const ptx_statement *s)
             ptx_register_facts *f = &r->facts[local_id(r, leaf->id)];
             if (whole == 0) {
                 write_register(r, s, leaf, v);
-            } else if (f->definitions == 1 && !f->conditional &&
+            } else if (!f->opaque && f->definitions == 1 && !f->conditional &&
                        !m->registers[leaf->id].in_flight) {
                 f->expandable = true;
                 f->expression = v;
             }
         }
     }
+}
+
+ptx_worlds ptx_run_not_taken(const ptx_run *r, const ptx_statement *branch)
+{
+    ptx_worlds v = guard_value(r, branch);
+    for (int w = 0; w < PTX_WORLDS; w++) {
+        v.in[w] = ~v.in[w];
+    }
+    return v;
 }
 
 bool ptx_run_is_branch(const ptx_run *r, const ptx_statement *s)
@@ -411,7 +430,7 @@ static ptx_worlds describe_effect(ptx_run *r, const ptx_statement *s, const ptx_
     ptx_worlds h = ptx_worlds_constant(r->meanings[s->opcode].hash);
     /* Where a branch leads is compared with the blocks: here it is its predicate alone. */
     bool branch = ptx_run_is_branch(r, s);
-    if (s->guard != PTX_NONE) {
+    if (is_guarded(r, s)) {
         ptx_worlds guard = branch ? read_register(r, s->guard, false) : guard_value(r, s);
         h = ptx_worlds_mix(&h, &guard);
     }
@@ -534,9 +553,8 @@ bool ptx_run_admits_fences(const ptx_run *r, uint32_t b)
     return together;
 }
 
-void ptx_run_block(ptx_run *r, uint32_t b)
+void ptx_run_start(ptx_run *r, uint32_t b)
 {
-    const ptx_block *block = &r->module->blocks[r->function->first_block + b];
     r->block = b;
     r->deed_count = r->written_count = 0;
     for (int i = 0; i < PTX_RESOURCE_COUNT; i++) {
@@ -544,9 +562,15 @@ void ptx_run_block(ptx_run *r, uint32_t b)
         r->unordered[i] = ptx_worlds_constant(0);
         r->has_unordered[i] = false;
     }
+}
+
+void ptx_run_more(ptx_run *r, uint32_t b, const ptx_worlds *path, bool without_branch)
+{
+    const ptx_block *block = &r->module->blocks[r->function->first_block + b];
+    r->path = path;
     for (uint32_t i = block->first; i < block->first + block->count && !r->failed; i++) {
         const ptx_statement *s = &r->module->statements[i];
-        if (s->kind != PTX_INSTRUCTION) {
+        if (s->kind != PTX_INSTRUCTION || (without_branch && ptx_run_is_branch(r, s))) {
             continue;
         }
         if (is_pure(r, s)) {
@@ -555,9 +579,21 @@ void ptx_run_block(ptx_run *r, uint32_t b)
             run_effect(r, s, i);
         }
     }
+    r->path = NULL;
+}
+
+void ptx_run_end(ptx_run *r)
+{
     for (int i = 0; i < PTX_RESOURCE_COUNT; i++) {
         settle(r, i);
     }
+}
+
+void ptx_run_block(ptx_run *r, uint32_t b)
+{
+    ptx_run_start(r, b);
+    ptx_run_more(r, b, NULL, false);
+    ptx_run_end(r);
 }
 
 void ptx_run_forget(ptx_run *r)
@@ -585,12 +621,16 @@ static void find_thread_masks(ptx_run *r)
     }
 }
 
-/* What later blocks read when they read a register that is defined once, but not expandable. */
-static void fill_expressions(ptx_run *r)
+void ptx_run_learn(ptx_run *r)
 {
     for (uint32_t i = 0; i < r->function->register_count; i++) {
+        r->facts[i].expandable = false;
         r->facts[i].expression = unknown_register(r, r->function->first_register + i);
     }
+    for (uint32_t i = 0; i < r->cfg->order_count && !r->failed; i++) {
+        ptx_run_block(r, r->cfg->order[i]);
+    }
+    ptx_run_forget(r);
 }
 
 void ptx_run_dispose(ptx_run *r)
@@ -626,7 +666,9 @@ evocc_status ptx_run_init(ptx_run *r, const ptx_module *m, const ptx_function *f
         number_scopes(r);
         find_thread_masks(r);
         find_facts(r);
-        fill_expressions(r);
+        for (uint32_t i = 0; i < f->register_count; i++) {
+            r->facts[i].expression = unknown_register(r, f->first_register + i);
+        }
     }
     return status;
 }

@@ -14,6 +14,7 @@ typedef struct ptx_register_facts {
     uint32_t block;        /* of that one, within the function */
     bool conditional;      /* some write was guarded or partial */
     bool expandable;       /* stands for its expression wherever its definition dominates */
+    bool opaque;           /* never expandable: the other module's is not */
     bool read_above;       /* some block reads it before writing it */
     bool read_loose;       /* and is not below its only definition */
     ptx_worlds expression; /* once its definition was run; an unknown unless expandable */
@@ -52,10 +53,11 @@ typedef struct ptx_run {
     size_t source_capacity, constant_capacity;
     uint32_t block;
     uint64_t
-        thread_mask[3]; /* bits that %tid.x, .y, .z can have: by the ISA and the launch bound */
-    bool plain;         /* no register stands for its expression */
-    bool skips_fences;  /* full warp fences add nothing in the block at hand */
-    bool failed;        /* out of memory */
+        thread_mask[3];     /* bits that %tid.x, .y, .z can have: by the ISA and the launch bound */
+    const ptx_worlds *path; /* when the block at hand is run at all; NULL: always */
+    bool plain;             /* no register stands for its expression */
+    bool skips_fences;      /* full warp fences add nothing in the block at hand */
+    bool failed;            /* out of memory */
 } ptx_run;
 
 /* A scope's name: 0 for the body; 1 for all that lie within one block, whose registers nothing
@@ -69,6 +71,19 @@ void ptx_run_dispose(ptx_run *r);
 
 /* Runs one block; blocks whose dominators come later see less. r->failed: out of memory. */
 void ptx_run_block(ptx_run *r, uint32_t block);
+
+/* Runs a block as if its statements stood behind those of the block before, under the predicate
+   `path` (NULL: always); a branch at its end is left out when asked to. */
+void ptx_run_start(ptx_run *r, uint32_t block);
+void ptx_run_more(ptx_run *r, uint32_t block, const ptx_worlds *path, bool without_branch);
+void ptx_run_end(ptx_run *r);
+
+/* When the branch falls through, as worlds. */
+ptx_worlds ptx_run_not_taken(const ptx_run *r, const ptx_statement *branch);
+/* Learns which registers are expandable, from all blocks that can be reached; what is opaque is
+ * not. */
+void ptx_run_learn(ptx_run *r);
+
 /* Forgets what blocks wrote, but not which registers are expandable. */
 void ptx_run_forget(ptx_run *r);
 

@@ -191,6 +191,13 @@ static void test_blocks(void **state)
     assert_other("add.s32 %r1, %r8, 1; L: add.s32 %r8, %r8, 1; st.global.b32 [g], %r1; @%p1 bra L;",
                  "add.s32 %r1, %r8, 1; L: add.s32 %r8, %r8, 1; add.s32 %r2, %r8, 1; st.global.b32 "
                  "[g], %r2; @%p1 bra L;");
+    /* An expression on one side only: what it is computed from is written twice. */
+    assert_same(
+        "mov.b32 %r8, 1; L: mad.lo.s32 %r1, %r8, %r9, %r10; shl.b32 %r2, %r1, 2; bar.sync 0; "
+        "@%p2 bra M; st.global.b32 [g], %r2; M: add.s32 %r8, %r8, 1; @%p1 bra L;",
+        "mov.b32 %r8, 1; L: mul.lo.s32 %r20, %r8, %r9; add.s32 %r1, %r20, %r10; shl.b32 %r2, "
+        "%r1, 2; bar.sync 0; @%p2 bra M; st.global.b32 [g], %r2; M: add.s32 %r8, %r8, 1; @%p1 "
+        "bra L;");
     /* A load is not repeated. */
     assert_other("ld.global.b32 %r1, [g]; L: st.global.b32 [g], %r1; @%p1 bra L;",
                  "ld.global.b32 %r1, [g]; L: ld.global.b32 %r2, [g]; st.global.b32 [g], %r2; @%p1 "
@@ -231,6 +238,21 @@ static void test_blocks(void **state)
     assert_same("@%p1 bra DONE; bar.sync 0;", "@!%p1 bra X; bra DONE; X: bar.sync 0;");
     assert_other("@%p1 bra DONE; bar.sync 0;", "@%p1 bra X; bra DONE; X: bar.sync 0;");
     assert_other("@%p1 bra DONE; bar.sync 0;", "@!%p1 bra X; bra X; X: bar.sync 0;");
+    /* Blocks under a predicate. */
+    static const char over[] = "@%p1 bra L; add.s32 %r1, %r2, 1; st.global.b32 [g], %r1; L: "
+                               "st.shared.b32 [s], %r1;";
+    assert_same(over,
+                "@!%p1 add.s32 %r1, %r2, 1; @!%p1 st.global.b32 [g], %r1; st.shared.b32 [s], %r1;");
+    assert_other(over,
+                 "@%p1 add.s32 %r1, %r2, 1; @%p1 st.global.b32 [g], %r1; st.shared.b32 [s], %r1;");
+    assert_other(over,
+                 "@!%p1 add.s32 %r1, %r2, 1; st.global.b32 [g], %r1; st.shared.b32 [s], %r1;");
+    assert_other(over,
+                 "add.s32 %r1, %r2, 1; @!%p1 st.global.b32 [g], %r1; st.shared.b32 [s], %r1;");
+    assert_other(
+        over, "@!%p1 add.s32 %r1, %r2, 1; @!%p2 st.global.b32 [g], %r1; st.shared.b32 [s], %r1;");
+    assert_other(over, "@!%p1 add.s32 %r1, %r2, 1; st.shared.b32 [s], %r1;");
+    assert_other(over, "st.shared.b32 [s], %r1;");
     /* Jumps. */
     assert_other("L: bar.sync 0; @%p1 bra L; bar.sync 1; @%p1 bra L;",
                  "L: bar.sync 0; @%p1 bra DONE; bar.sync 1; @%p1 bra L;");

@@ -277,6 +277,40 @@ static void test_polarity(void **state)
                      "@!%p1 bra $e1_n5;");
 }
 
+static void test_convert(void **state)
+{
+    (void)state;
+    assert_rewritten(
+        "mov.u32 %r1, %tid.x;\n@%p1 bra DONE;\nadd.s32 %r2, %r1, 1;\nst.global.b32 [g], %r2;",
+        "convert@k", "4",
+        "mov.u32 %r1, %tid.x;\n\n@!%p1 add.s32 %r2, %r1, 1;\n@!%p1 st.global.b32 [g], %r2;");
+    assert_rewritten("@!%p1 bra L;\nld.global.b32 %r2, [g];\nL: bar.sync 0;\n@%p2 bra M;\n"
+                     "mov.b32 %r2, 1;\nM: st.global.b32 [g], %r2;",
+                     "convert@k", "8",
+                     "@%p1 ld.global.b32 %r2, [g];\nL: bar.sync 0;\n\n@!%p2 mov.b32 %r2, 1;");
+    /* The join is reached from elsewhere as well. */
+    assert_rewritten(
+        "@%p3 bra L;\nbar.sync 1;\n@%p1 bra L;\nmov.b32 %r2, 1;\nL: st.global.b32 [g], %r2;",
+        "convert@k", "8", "bar.sync 1;\n\n@!%p1 mov.b32 %r2, 1;\nL:");
+    static const char *const kept[] = {
+        "@%p1 bra DONE;\nbar.sync 0;",
+        "@%p1 bra DONE;\nshfl.sync.bfly.b32 %r1, %r2, 1, 31, -1;",
+        "@%p1 bra DONE;\natom.global.add.u32 %r1, [g], 1;",
+        "@%p1 bra DONE;\nst.volatile.global.b32 [g], %r1;",
+        "@%p1 bra DONE;\n@%p2 mov.b32 %r1, 1;",
+        "@%p1 bra DONE;\nsetp.eq.s32 %p1, %r1, 0;",
+        "@%p1 bra DONE;\ncall foo;",
+        "@%p1 bra DONE;\n{ .reg .b32 t; mov.b32 t, %r1; }",
+        "@%p1 bra DONE;\nadd.s32 %r1, %r1, 1;\nadd.s32 %r1, %r1, 1;\nadd.s32 %r1, %r1, 1;\n"
+        "add.s32 %r1, %r1, 1;\nadd.s32 %r1, %r1, 1;",                     /* five */
+        "@%p1 bra X;\nmov.b32 %r1, 1;\nbra DONE;\nX: mov.b32 %r1, 2;",    /* two sides */
+        "@%p2 bra IN;\nbar.sync 0;\n@%p1 bra DONE;\nIN: mov.b32 %r1, 1;", /* another way in */
+        "bra DONE;\nmov.b32 %r1, 1;"};
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
+        assert_untouched(kept[i], "convert@k", "4");
+    }
+}
+
 static void test_cache(void **state)
 {
     (void)state;
@@ -409,7 +443,8 @@ static void test_missing(void **state)
         {"unroll@k.loop.b0", "2"},      {"unroll@k.b0", "2"},
         {"load-cache@k.b0.ld0", "cg"},  {"load-cache@k.b00.ld0", "cg"},
         {"store-cache@k.b0.ld0", "cg"}, {"maxnreg@k.b0", "64"},
-        {"copy-cache@k.b0", "ca"},      {"polarity@k.b0", "invert"}};
+        {"copy-cache@k.b0", "ca"},      {"polarity@k.b0", "invert"},
+        {"convert@k.b0", "4"}};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         evocc_error error;
         strbuf out = {0};
@@ -552,7 +587,8 @@ int main(void)
         cmocka_unit_test(test_slice),     cmocka_unit_test(test_remat),
         cmocka_unit_test(test_sink),      cmocka_unit_test(test_forms),
         cmocka_unit_test(test_unroll),    cmocka_unit_test(test_cache),
-        cmocka_unit_test(test_polarity),  cmocka_unit_test(test_missing),   cmocka_unit_test(test_offered),
+        cmocka_unit_test(test_convert),   cmocka_unit_test(test_polarity),
+        cmocka_unit_test(test_missing),   cmocka_unit_test(test_offered),
         cmocka_unit_test(test_wide),      cmocka_unit_test(test_random),
         cmocka_unit_test(test_no_memory),
     };
