@@ -8,15 +8,18 @@ Every value of every entry-wide control, and SITES (default 6) single sites a ki
 drawn with a fixed seed, go through `evocc compile`. Per kind and file: candidates, different machine
 codes other than the baseline's, and the least and most of registers, spilled bytes and code size.
 Without files: the four of examples/. Below the table: values that move nothing in any file, and
-values that are always the same code as another.
+values that are always the same code as another. Files of an older PTX are given .version 9.0 first, as
+`frequency` needs it; that alone leaves the code as it is.
 """
 import argparse
 import concurrent.futures
 import json
 import os
 import random
+import re
 import subprocess
 import sys
+import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 EVOCC = os.environ.get("EVOCC", os.path.join(ROOT, "build/release/bin/evocc"))
@@ -37,6 +40,18 @@ def controls_of(path):
     if done.returncode != 0:
         sys.exit(f"{path}: {done.stderr}")
     return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def raised(path, folder):
+    """A copy of the file under the same name with .version 9.0 at least."""
+    text = open(path).read()
+    major = int(re.search(r"^\s*\.version\s+(\d+)", text, re.M)[1])
+    if major < 9:
+        text = re.sub(r"^(\s*\.version\s+)\d+\.\d+", r"\g<1>9.0", text, count=1, flags=re.M)
+    copy = os.path.join(folder, os.path.basename(path))
+    with open(copy, "w") as file:
+        file.write(text)
+    return copy
 
 
 def kind_of(control):
@@ -93,9 +108,14 @@ def main():
     parser.add_argument("files", nargs="*", default=EXAMPLES)
     options = parser.parse_args()
     wanted = set(filter(None, options.k.split(",")))
+    with tempfile.TemporaryDirectory(prefix="evocc-levers.") as folder:
+        measure([raised(path, folder) for path in options.files], options, wanted)
+
+
+def measure(files, options, wanted):
     base, table, order, hashes = {}, {}, [], {}
     with concurrent.futures.ThreadPoolExecutor(options.j) as pool:
-        for path in options.files:
+        for path in files:
             base[path] = compile_one(path, "")
             if base[path] is None:
                 sys.exit(f"{path}: the baseline does not compile")
@@ -115,12 +135,12 @@ def main():
                         code = result["code_hash"] if result else "failed"
                         code = "baseline" if code == base[path]["code_hash"] else code
                         hashes.setdefault(kind, {}).setdefault(value, {})[path] = code
-    names = [os.path.basename(p).removesuffix(".ptx") for p in options.files]
+    names = [os.path.basename(p).removesuffix(".ptx") for p in files]
     print("| kind | " + " | ".join(names) + " |\n|" + " --- |" * (len(names) + 1))
     first = [f"reg {b['registers']}; spill {b['spill_bytes']}; {b['code_bytes']} bytes" for b in base.values()]
     print("| baseline | " + " | ".join(first) + " |")
     for kind in order:
-        print(f"| {kind} | " + " | ".join(table.get((kind, p), "no site") for p in options.files) + " |")
+        print(f"| {kind} | " + " | ".join(table.get((kind, p), "no site") for p in files) + " |")
     print("\nValues of the entry-wide form that leave the code as it is in every file:\n")
     for kind in order:
         still = [v for v, by in hashes.get(kind, {}).items() if set(by.values()) == {"baseline"}]
