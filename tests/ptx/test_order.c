@@ -6,11 +6,11 @@
 #include "helpers.h"
 
 #include "ptx/schedule.h"
-#include "util/clock.h"
 #include "util/rng.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 static const char *const orders[] = {"late",  "early", "pressure", "seed1", "seed2", "seed3",
                                      "seed4", "seed5", "seed6",    "seed7", "seed8"};
@@ -546,9 +546,10 @@ static double time_order(size_t count, const char *value)
     }
     char *text = kernel_of(strbuf_text(&body));
     ptx_module *module = module_of(text);
-    double start = clock_now_s();
+    /* Our own processor time: what else the machine does is not what is tested. */
+    clock_t start = clock();
     mem_free(rewritten(module, "order@k", value));
-    double seconds = clock_now_s() - start;
+    double seconds = (double)(clock() - start) / CLOCKS_PER_SEC;
     ptx_free(module);
     mem_free(text);
     strbuf_dispose(&body);
