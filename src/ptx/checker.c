@@ -388,6 +388,55 @@ static void work_dispose(work *w)
     mem_free(w->pairs);
 }
 
+/* Hash of an opcode without ".nc"; 0 when it has none. */
+static uint64_t hash_without_nc(const char *opcode, bool *failed)
+{
+    const char *nc = ptx_opcode_has(opcode, ".nc") ? strstr(opcode, ".nc") : NULL;
+    if (nc == NULL) {
+        return 0;
+    }
+    strbuf text = {0};
+    strbuf_append(&text, opcode, (size_t)(nc - opcode));
+    strbuf_puts(&text, nc + 3);
+    uint64_t hash = ptx_meaning_of(strbuf_text(&text)).hash;
+    *failed = *failed || text.failed;
+    strbuf_dispose(&text);
+    return hash;
+}
+
+/* ld.global.nc promises that nobody writes what it reads, so an ordinary load of it (same address:
+   that is compared) finds the same wherever the other would: it is judged as the .nc it was. */
+static evocc_status find_stand_ins(work *w, evocc_error *error)
+{
+    ptx_run *a = &w->a, *b = &w->b;
+    const ptx_module *m = b->module;
+    const ptx_function *f = b->function;
+    bool failed = false;
+    b->original = a;
+    b->stand_in = mem_alloc((size_t)f->statement_count + 1, sizeof *b->stand_in);
+    for (uint32_t i = 0; b->stand_in != NULL && i < f->statement_count; i++) {
+        const ptx_statement *s = &m->statements[f->first_statement + i];
+        b->stand_in[i] = PTX_NONE;
+        if (s->kind != PTX_INSTRUCTION || s->operand_count < 2 ||
+            strncmp(m->opcodes[s->opcode].text, "ld.", 3) != 0) {
+            continue;
+        }
+        const ptx_leaf *leaf = &m->leaves[m->operands[s->first_operand].first_leaf];
+        uint32_t twin = leaf->kind != PTX_LEAF_REGISTER
+                            ? PTX_NONE
+                            : w->twins.in_original[leaf->id - f->first_register];
+        if (twin == PTX_NONE || a->facts[twin].definitions != 1) {
+            continue;
+        }
+        uint32_t opcode = a->module->statements[a->facts[twin].definition].opcode;
+        uint64_t hash = hash_without_nc(a->module->opcodes[opcode].text, &failed);
+        if (hash != 0 && hash == b->meanings[s->opcode].hash) {
+            b->stand_in[i] = opcode;
+        }
+    }
+    return b->stand_in == NULL || failed ? error_no_memory(error) : EVOCC_OK;
+}
+
 static evocc_status work_init(work *w, const ptx_module *original, const ptx_function *f,
                               const ptx_module *rewritten, const ptx_function *g,
                               evocc_error *error)
@@ -406,6 +455,9 @@ static evocc_status work_init(work *w, const ptx_module *original, const ptx_fun
         /* Launch bounds may differ; what the original's say holds for both. */
         memcpy(w->b.thread_mask, w->a.thread_mask, sizeof w->b.thread_mask);
         status = find_twins(&w->twins, &w->a, &w->b, error);
+    }
+    if (status == EVOCC_OK) {
+        status = find_stand_ins(w, error);
     }
     return status;
 }

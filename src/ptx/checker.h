@@ -21,9 +21,9 @@
 #include "ptx/module.h"
 
 /* EVOCC_OK, or EVOCC_MISMATCH naming the entry, the block and the first difference. Allowed to
-   differ: full warp fences where all lanes run together anyway (run.h), white space, comments,
-   lines, pragmas, .version, register declarations, cache operators of loads and stores, and
-   .maxnreg, .maxntid, .reqntid, .minnctapersm. */
+   differ: .nc of a load taken away, full warp fences where all lanes run together anyway (run.h),
+   white space, comments, lines, pragmas, .version, register declarations, cache operators of loads
+   and stores, and .maxnreg, .maxntid, .reqntid, .minnctapersm. */
 evocc_status ptx_check(const ptx_module *original, const ptx_module *rewritten, evocc_error *error);
 
 /* As ptx_rewrite, each pass checked against the text before it. */

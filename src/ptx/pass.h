@@ -81,6 +81,7 @@ extern const ptx_pass ptx_pass_maxnreg;
 extern const ptx_pass ptx_pass_minnctapersm;
 extern const ptx_pass ptx_pass_smem_spill;
 extern const ptx_pass ptx_pass_range;
+extern const ptx_pass ptx_pass_coherent;
 extern const ptx_pass ptx_pass_vector;
 extern const ptx_pass ptx_pass_slice;
 extern const ptx_pass ptx_pass_remat;

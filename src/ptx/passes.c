@@ -11,13 +11,13 @@
 /* In the order in which they run: first what numbers instructions of the original, then what adds
    instructions, then what orders them. */
 static const ptx_pass *const passes[] = {
-    &ptx_pass_load_cache,  &ptx_pass_store_cache, &ptx_pass_copy_cache,   &ptx_pass_vector,
-    &ptx_pass_range,       &ptx_pass_slice,       &ptx_pass_remat,        &ptx_pass_sink,
-    &ptx_pass_reassociate, &ptx_pass_mad,         &ptx_pass_shift,        &ptx_pass_field,
-    &ptx_pass_lop3,        &ptx_pass_swap,        &ptx_pass_divide,       &ptx_pass_root,
-    &ptx_pass_flush,       &ptx_pass_contract,    &ptx_pass_order,        &ptx_pass_fence,
-    &ptx_pass_frequency,   &ptx_pass_maxnreg,     &ptx_pass_minnctapersm, &ptx_pass_smem_spill,
-    &ptx_pass_unroll,      &ptx_pass_convert,     &ptx_pass_polarity};
+    &ptx_pass_load_cache, &ptx_pass_store_cache, &ptx_pass_copy_cache, &ptx_pass_vector,
+    &ptx_pass_range,      &ptx_pass_coherent,    &ptx_pass_slice,      &ptx_pass_remat,
+    &ptx_pass_sink,       &ptx_pass_reassociate, &ptx_pass_mad,        &ptx_pass_shift,
+    &ptx_pass_field,      &ptx_pass_lop3,        &ptx_pass_swap,       &ptx_pass_divide,
+    &ptx_pass_root,       &ptx_pass_flush,       &ptx_pass_contract,   &ptx_pass_order,
+    &ptx_pass_fence,      &ptx_pass_frequency,   &ptx_pass_maxnreg,    &ptx_pass_minnctapersm,
+    &ptx_pass_smem_spill, &ptx_pass_unroll,      &ptx_pass_convert,    &ptx_pass_polarity};
 enum { PASS_COUNT = sizeof passes / sizeof *passes };
 
 /* ---- Controls -------------------------------------------------------------------------------- */

@@ -423,11 +423,20 @@ static void mix_operand(ptx_run *r, ptx_worlds *h, const ptx_statement *s, uint3
     *h = ptx_worlds_mix_number(h, o); /* where one operand ends */
 }
 
+static uint32_t stand_in(const ptx_run *r, const ptx_statement *s)
+{
+    return r->stand_in == NULL
+               ? PTX_NONE
+               : r->stand_in[s - &r->module->statements[r->function->first_statement]];
+}
+
 static ptx_worlds describe_effect(ptx_run *r, const ptx_statement *s, const ptx_effect *effect,
                                   element e)
 {
     const ptx_module *m = r->module;
-    ptx_worlds h = ptx_worlds_constant(r->meanings[s->opcode].hash);
+    uint32_t other = stand_in(r, s);
+    ptx_worlds h = ptx_worlds_constant(other != PTX_NONE ? r->original->meanings[other].hash
+                                                         : r->meanings[s->opcode].hash);
     /* Where a branch leads is compared with the blocks: here it is its predicate alone. */
     bool branch = ptx_run_is_branch(r, s);
     if (is_guarded(r, s)) {
@@ -497,8 +506,10 @@ static bool is_dropped(const ptx_run *r, const ptx_statement *s, const ptx_effec
 static void run_effect(ptx_run *r, const ptx_statement *s, uint32_t statement)
 {
     ptx_effect varying = {.barrier = true, .destination = PTX_WRITES_FIRST};
-    const ptx_effect *effect =
-        ptx_reads_varying_special(r->module, s) ? &varying : ptx_effect_of(r->module, s);
+    uint32_t other = stand_in(r, s);
+    const ptx_effect *effect = ptx_reads_varying_special(r->module, s) ? &varying
+                               : other != PTX_NONE ? &r->original->module->opcodes[other].effect
+                                                   : ptx_effect_of(r->module, s);
     /* All elements are described before any is written: the address may be among them. */
     ptx_worlds elements[8];
     element e = first_element(r, s);
@@ -641,6 +652,7 @@ void ptx_run_dispose(ptx_run *r)
     mem_free(r->state);
     mem_free(r->written);
     mem_free(r->scope_numbers);
+    mem_free(r->stand_in);
     mem_free(r->deeds);
     mem_free(r->sources);
     mem_free(r->constant);

@@ -58,6 +58,10 @@ typedef struct ptx_run {
     bool plain;             /* no register stands for its expression */
     bool skips_fences;      /* full warp fences add nothing in the block at hand */
     bool failed;            /* out of memory */
+    /* Of the rewritten side: the other one, and for each statement of the function the opcode over
+       there that it is judged by, PTX_NONE for its own. NULL: all by their own. */
+    const struct ptx_run *original;
+    uint32_t *stand_in;
 } ptx_run;
 
 /* A scope's name: 0 for the body; 1 for all that lie within one block, whose registers nothing

@@ -253,6 +253,25 @@ static void test_blocks(void **state)
         over, "@!%p1 add.s32 %r1, %r2, 1; @!%p2 st.global.b32 [g], %r1; st.shared.b32 [s], %r1;");
     assert_other(over, "@!%p1 add.s32 %r1, %r2, 1; st.shared.b32 [s], %r1;");
     assert_other(over, "st.shared.b32 [s], %r1;");
+    /* A read-only load as an ordinary one, alone and in parts; nothing less, and not elsewhere. */
+    assert_same("ld.global.nc.b32 %r1, [g]; st.global.b32 [g+4], %r1;",
+                "ld.global.b32 %r1, [g]; st.global.b32 [g+4], %r1;");
+    assert_same("st.global.b32 [g+8], %r9; @%p1 ld.global.cs.nc.v2.b32 {%r1, %r2}, [g]; "
+                "st.global.b32 [g+4], %r2;",
+                "@%p1 ld.global.v2.b32 {%r1, %r2}, [g]; st.global.b32 [g+8], %r9; "
+                "st.global.b32 [g+4], %r2;");
+    assert_same("ld.global.nc.v2.b32 {%r1, %r2}, [g]; st.global.b32 [g+8], %r2;",
+                "ld.global.b32 %r1, [g]; ld.global.b32 %r2, [g+4]; st.global.b32 [g+8], %r2;");
+    assert_other("ld.global.b32 %r1, [g]; st.global.b32 [g+4], %r1;",
+                 "ld.global.nc.b32 %r1, [g]; st.global.b32 [g+4], %r1;");
+    assert_other("ld.global.nc.b32 %r1, [g]; st.global.b32 [g+4], %r1;",
+                 "ld.global.b32 %r1, [g+4]; st.global.b32 [g+4], %r1;");
+    assert_other("ld.global.nc.b32 %r1, [g]; st.global.b32 [g+4], %r1;",
+                 "ld.shared.b32 %r1, [g]; st.global.b32 [g+4], %r1;");
+    assert_other("ld.global.nc.b32 %r1, [g]; bar.sync 0; st.global.b32 [g+4], %r1;",
+                 "bar.sync 0; ld.global.b32 %r1, [g]; st.global.b32 [g+4], %r1;");
+    assert_other("ld.global.nc.b32 %r1, [g]; ld.global.b32 %r2, [g]; st.global.b32 [g], %r2;",
+                 "ld.global.b32 %r1, [g]; st.global.b32 [g], %r2; ld.global.b32 %r2, [g];");
     /* Jumps. */
     assert_other("L: bar.sync 0; @%p1 bra L; bar.sync 1; @%p1 bra L;",
                  "L: bar.sync 0; @%p1 bra DONE; bar.sync 1; @%p1 bra L;");
