@@ -555,6 +555,88 @@ static void test_prescreen_retires_when_it_fails(void **state)
     space_free(space);
 }
 
+/* Any combination of options over any small space, with answers of every kind in any order: never
+   the same candidate twice, always an allowed one, the front exact, and an end. */
+static void run_random_case(uint64_t seed)
+{
+    rng r;
+    rng_seed(&r, seed);
+    size_t genes = 1 + (size_t)rng_below(&r, 7);
+    evocc_space *space = integer_space(genes, 1 + (int64_t)rng_below(&r, 9));
+    search_objective objectives[5];
+    size_t count = 1 + (size_t)rng_below(&r, 5);
+    for (size_t i = 0; i < count; i++) {
+        objectives[i] = (search_objective){.maximize = rng_chance(&r, 0.5),
+                                           .weight = 1 + (double)rng_below(&r, 3),
+                                           .limited = rng_chance(&r, 0.3),
+                                           .limit = (double)rng_below(&r, 40)};
+        objectives[i].limit_only = i > 0 && objectives[i].limited && rng_chance(&r, 0.3);
+    }
+    search_options options = {.pool_size = 2 + (size_t)rng_below(&r, 40),
+                              .cull_size = 1 + (size_t)rng_below(&r, 50),
+                              .generations = 1 + (size_t)rng_below(&r, 30),
+                              .seed = seed,
+                              .lag = rng_chance(&r, 0.5) ? (size_t)rng_below(&r, 60) : 0,
+                              .repeat_share = rng_chance(&r, 0.5) ? 0.3 : 0,
+                              .prescreen = rng_chance(&r, 0.5),
+                              .survival = rng_chance(&r, 0.2) && count < 5 ? SEARCH_HYPERVOLUME
+                                                                           : SEARCH_NSGA3,
+                              .objectives = objectives,
+                              .objective_count = count};
+    evocc_search *search = search_with(space, &options);
+    double failing = (double)rng_below(&r, 4) / 3;
+    seen asked = {0};
+    uint64_t open[4200];
+    size_t open_count = 0;
+    evocc_error error;
+    evocc_status status;
+    search_candidate c;
+    for (;;) {
+        status = search_ask(&c, search, &error);
+        if (status == EVOCC_OK) {
+            hash128 hash = hash128_of(c.genes, genes * sizeof *c.genes, 0);
+            assert_int_equal(seen_has(&asked, hash), c.repeat_of != SEARCH_NONE);
+            assert_true(seen_reserve(&asked));
+            seen_add(&asked, hash);
+            open[open_count++] = c.id;
+        } else if (open_count == 0) {
+            break;
+        }
+        while (open_count > 0 && (status != EVOCC_OK || rng_chance(&r, 0.3))) {
+            size_t k = (size_t)rng_below(&r, open_count);
+            double values[5];
+            for (size_t i = 0; i < 5; i++) {
+                values[i] = (double)rng_below(&r, 50);
+            }
+            bool fails = rng_chance(&r, failing);
+            assert_status(search_tell(search, open[k],
+                                      fails ? EVOCC_OUTCOME_UNSTABLE : EVOCC_OUTCOME_OK, values,
+                                      &error),
+                          EVOCC_OK, &error);
+            open[k] = open[--open_count];
+        }
+    }
+    assert_true(status == EVOCC_DONE || status == EVOCC_EXHAUSTED);
+    size_t front;
+    search_front(search, &front);
+    for (size_t i = 0; i < front * front; i++) {
+        const individual *a = &search->archive.entries[i / front]->as;
+        const individual *b = &search->archive.entries[i % front]->as;
+        assert_true(a == b || !individual_dominates(a, b, search->ranked_count));
+    }
+    seen_dispose(&asked);
+    search_free(search);
+    space_free(space);
+}
+
+static void test_random_cases(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 120; seed++) {
+        run_random_case(seed);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -573,6 +655,7 @@ int main(void)
         cmocka_unit_test(test_stale_pool_gets_a_second_one),
         cmocka_unit_test(test_prescreen_helps_where_it_can),
         cmocka_unit_test(test_prescreen_retires_when_it_fails),
+        cmocka_unit_test(test_random_cases),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
