@@ -1,13 +1,16 @@
 /*
  * bench_gpu: what measuring on this GPU costs, and how far it can be believed.
  *
- * usage: bench_gpu [-g GPU] [-c CANDIDATES] [-p PROCESSES] [-o SAMPLES] [-x CUBIN]... WORKLOAD.yaml
- * CUBIN CUBIN  machine code of the workload's module, the baseline -c     evaluates the baseline as
- * a candidate so many times, as a search does (50): candidates a second, the GPU's busy share -p
- * compares the baseline with itself in so many fresh processes (0): the spread of a pair, and how
- * often 20 pairs in a row call a difference (5 % nominal) -o     keeps the samples of these
- * processes, for bench_stats -f -x     other machine code, which is checked: prints what becomes of
- * it
+ * usage: bench_gpu [-g GPU] [-c CANDIDATES] [-p PROCESSES] [-o SAMPLES] [-q]
+ *                  WORKLOAD.yaml CUBIN [OTHER...]
+ *   CUBIN  machine code of the workload's module, the baseline
+ *   OTHER  other machine code, which is checked and measured: what becomes of it
+ *   -q     says of the others only how many came to what end, and the best
+ *   -c     evaluates the baseline as a candidate so many times, as a search does (50): candidates
+ *          a second, the GPU's busy share
+ *   -p     compares the baseline with itself in so many fresh processes (0): the spread of a pair,
+ *          and how often 20 pairs in a row call a difference (5 % nominal)
+ *   -o     keeps the samples of these processes, for bench_stats -f
  */
 #include "gpu/compare.h"
 #include "gpu/gpu.h"
@@ -22,13 +25,14 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { OTHERS_MAX = 16, TURNS = 5, GROUP = 20 };
+enum { TURNS = 5, GROUP = 20 };
 
 typedef struct settings {
     const char *gpu, *workload, *baseline, *samples;
-    const char *others[OTHERS_MAX];
+    char **others;
     size_t other_count;
     int64_t candidates, processes;
+    bool quiet;
 } settings;
 
 typedef struct bench {
@@ -106,30 +110,68 @@ static int run_candidates(bench *b, const settings *s)
     return 0;
 }
 
+static evocc_status run_other(bench *b, const char *path, gpu_result *result, evocc_error *error)
+{
+    gpu_request request = {.check = true, .measure = true};
+    char *image;
+    evocc_status status = file_read(&image, &request.image_length, path, (size_t)1 << 30, error);
+    if (status == EVOCC_OK) {
+        request.image = image;
+        status = gpu_run(b->g, &request, result, error);
+        mem_free(image);
+    }
+    return status;
+}
+
+typedef struct ends {
+    size_t counts[EVOCC_OUTCOME_COUNT];
+    double best; /* speed-up over the baseline measured beside it */
+    const char *best_path;
+} ends;
+
+static void note_end(ends *e, const bench *b, const settings *s, const char *path,
+                     const gpu_result *result)
+{
+    double speedup = (double)NAN;
+    e->counts[result->outcome]++;
+    if (result->outcome == EVOCC_OUTCOME_OK) {
+        double baseline_s;
+        double candidate_s;
+        gpu_result_sides(&baseline_s, &candidate_s, result, &b->job);
+        speedup = baseline_s / candidate_s;
+    }
+    if (speedup > e->best) {
+        e->best = speedup;
+        e->best_path = path;
+    }
+    if (!s->quiet || result->outcome == EVOCC_OUTCOME_WRONG_OUTPUT) {
+        printf("%s: %s: %.4f %s\n", path_base(path), evocc_outcome_name(result->outcome), speedup,
+               result->detail);
+    }
+}
+
 static int run_others(bench *b, const settings *s)
 {
     evocc_error error;
+    ends e = {.best_path = ""};
+    double begin_s = clock_now_s();
     for (size_t i = 0; i < s->other_count; i++) {
-        gpu_request request = {.check = true};
         gpu_result result;
-        char *image;
-        double begin_s = clock_now_s();
-        if (file_read(&image, &request.image_length, s->others[i], (size_t)1 << 30, &error) !=
-            EVOCC_OK) {
+        if (run_other(b, s->others[i], &result, &error) != EVOCC_OK) {
             return fail(&error);
         }
-        request.image = image;
-        evocc_status status = gpu_run(b->g, &request, &result, &error);
-        mem_free(image);
-        if (status != EVOCC_OK) {
-            return fail(&error);
-        }
-        printf("%s: %s after %.2f s: %s\n", path_base(s->others[i]),
-               evocc_outcome_name(result.outcome), clock_now_s() - begin_s, result.detail);
+        note_end(&e, b, s, s->others[i], &result);
         gpu_result_dispose(&result);
     }
     if (s->other_count > 0) {
-        printf("workers replaced: %zu\n", gpu_replacements(b->g));
+        printf("others: %.1f a second; best %.4f (%s), measured once;",
+               (double)s->other_count / (clock_now_s() - begin_s), e.best, path_base(e.best_path));
+        for (size_t i = 0; i < EVOCC_OUTCOME_COUNT; i++) {
+            if (e.counts[i] > 0) {
+                printf(" %zu %s", e.counts[i], evocc_outcome_name((evocc_outcome)i));
+            }
+        }
+        printf("; workers replaced: %zu\n", gpu_replacements(b->g));
     }
     return 0;
 }
@@ -231,13 +273,13 @@ int main(int argc, char **argv)
 {
     settings s = {.candidates = 50};
     bool good = true;
-    for (int option; (option = getopt(argc, argv, "g:c:p:o:x:")) != -1;) {
+    for (int option; (option = getopt(argc, argv, "g:c:p:o:q")) != -1;) {
         if (option == 'g') {
             s.gpu = optarg;
         } else if (option == 'o') {
             s.samples = optarg;
-        } else if (option == 'x' && s.other_count < OTHERS_MAX) {
-            s.others[s.other_count++] = optarg;
+        } else if (option == 'q') {
+            s.quiet = true;
         } else if (option == 'c') {
             good = good && text_integer(&s.candidates, optarg) && s.candidates >= 0;
         } else if (option == 'p') {
@@ -246,12 +288,15 @@ int main(int argc, char **argv)
             good = false;
         }
     }
-    if (!good || argc - optind != 2) {
-        fprintf(stderr, "usage: bench_gpu [-g GPU] [-c CANDIDATES] [-p PROCESSES] [-o SAMPLES] "
-                        "[-x CUBIN]... WORKLOAD.yaml CUBIN\n");
+    if (!good || argc - optind < 2) {
+        fprintf(stderr,
+                "usage: bench_gpu [-g GPU] [-c CANDIDATES] [-p PROCESSES] [-o SAMPLES] [-q] "
+                "WORKLOAD.yaml CUBIN [OTHER...]\n");
         return 2;
     }
     s.workload = argv[optind];
     s.baseline = argv[optind + 1];
+    s.others = argv + optind + 2;
+    s.other_count = (size_t)(argc - optind - 2);
     return run_all(&s);
 }

@@ -127,7 +127,7 @@ typedef struct gpu_energy {
 typedef struct gpu_result {
     evocc_outcome outcome;
     char *detail;        /* what a person can act on; "" when all is well */
-    bool early;          /* clearly slow: fewer samples */
+    bool early;          /* clearly slow: fewer samples, or only the one run that was checked */
     double runtime_s;    /* of a launch, weighted over the shapes; NAN: not measured */
     gpu_timing *timings; /* one a shape; NULL: not measured */
     size_t timing_count;

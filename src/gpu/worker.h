@@ -60,7 +60,8 @@ typedef struct worker {
     gpu_job job;
     shape_state *shapes;
     kernel baseline;
-    double busy_s; /* of the current request */
+    int connection; /* to the study, whose end is ours */
+    double busy_s;  /* of the current request */
 } worker;
 enum { EVENTS = 256 };
 
@@ -101,8 +102,14 @@ evocc_status worker_prepare(worker *w, const void *baseline_image, uint64_t *has
                             evocc_error *error);
 void worker_forget(worker *w);
 
-/* Runs the candidate on every shape and input seed, several times. False: *f says why. */
-bool worker_check(worker *w, const kernel *k, const gpu_launch *launches, failure *f);
+/* Compares every buffer of the shape as it is now; `poison` as it was restored with. */
+bool worker_compare(worker *w, const shape_state *s, uint32_t seed, int poison, failure *f);
+
+/* Runs the candidate on every shape and input seed, several times. False: *f says why. The first
+   run is timed: one that takes longer than limit_s (0: no limit) is all there is, and *slow_s tells
+   its time; else *slow_s is 0. */
+bool worker_check(worker *w, const kernel *k, const gpu_launch *launches, double limit_s,
+                  double *slow_s, failure *f);
 
 /* ---- worker_measure.c, worker_energy.c ------------------------------------------------------- */
 

@@ -217,15 +217,11 @@ static cu_pointer wanted_of(const shape_state *s, size_t i, uint32_t seed)
     return is_output(&s->plan->arguments[i]) ? s->expected[at] : s->pristine[at];
 }
 
-/* One run from restored buffers, all of them compared. */
-static bool run_and_compare(worker *w, const kernel *k, const shape_state *s,
-                            const gpu_launch *launch, uint32_t seed, int poison, failure *f)
+bool worker_compare(worker *w, const shape_state *s, uint32_t seed, int poison, failure *f)
 {
     uint64_t verdicts[2 * 64];
     size_t count = s->plan->count;
-    double begin_s = clock_now_s();
-    if (!worker_restore(w, s, seed, poison, f) || !worker_launch(w, k, s, launch, f) ||
-        !worker_ok(w, w->cuda.fill_async(w->verdicts, 0, 4 * w->verdict_count, w->stream),
+    if (!worker_ok(w, w->cuda.fill_async(w->verdicts, 0, 4 * w->verdict_count, w->stream),
                    "comparing outputs", f)) {
         return false;
     }
@@ -239,7 +235,6 @@ static bool run_and_compare(worker *w, const kernel *k, const shape_state *s,
                    f)) {
         return false;
     }
-    w->busy_s += clock_now_s() - begin_s; /* the host only waits in between */
     for (size_t i = 0; i < count; i++) {
         if (s->work[i].base != 0 && verdicts[2 * i] != 0 &&
             !compare_closely(w, s, i, wanted_of(s, i, seed), poison != 0, f)) {
@@ -249,20 +244,67 @@ static bool run_and_compare(worker *w, const kernel *k, const shape_state *s,
     return true;
 }
 
-bool worker_check(worker *w, const kernel *k, const gpu_launch *launches, failure *f)
+/* One run from restored buffers, all of them compared. */
+static bool run_and_compare(worker *w, const kernel *k, const shape_state *s,
+                            const gpu_launch *launch, uint32_t seed, int poison, failure *f)
 {
+    double begin_s = clock_now_s();
+    bool right = worker_restore(w, s, seed, poison, f) && worker_launch(w, k, s, launch, f) &&
+                 worker_compare(w, s, seed, poison, f);
+    w->busy_s += clock_now_s() - begin_s; /* the host only waits in between */
+    return right;
+}
+
+/* The very first run, with its time. */
+static bool first_run(worker *w, const kernel *k, const shape_state *s, const gpu_launch *launch,
+                      double *seconds, failure *f)
+{
+    float ms;
+    if (!worker_restore(w, s, 0, 0, f) ||
+        !worker_ok(w, w->cuda.event_record(w->events[0], w->stream), "recording an event", f) ||
+        !worker_launch(w, k, s, launch, f) ||
+        !worker_ok(w, w->cuda.event_record(w->events[1], w->stream), "recording an event", f) ||
+        !worker_compare(w, s, 0, 0, f) ||
+        !worker_ok(w, w->cuda.event_elapsed(&ms, w->events[0], w->events[1]), "reading an event",
+                   f)) {
+        return false;
+    }
+    *seconds = (double)ms * 1e-3;
+    w->busy_s += *seconds;
+    return true;
+}
+
+static bool check_shape(worker *w, const kernel *k, const shape_state *s, const gpu_launch *launch,
+                        uint32_t done, failure *f)
+{
+    for (uint32_t seed = 0; seed < w->job.check.seeds; seed++) {
+        for (uint32_t run = seed == 0 ? done : 0; run < w->job.check.repeats; run++) {
+            if (!run_and_compare(w, k, s, launch, seed, 0, f)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+bool worker_check(worker *w, const kernel *k, const gpu_launch *launches, double limit_s,
+                  double *slow_s, failure *f)
+{
+    *slow_s = 0;
     for (size_t i = 0; i < w->job.shape_count; i++) {
         const shape_state *s = &w->shapes[i];
         const gpu_launch *launch = launches != NULL ? &launches[i] : &s->plan->launch;
-        if (!worker_allow(w, k, launch, f)) {
+        double seconds = 0;
+        bool timed = i == 0 && limit_s > 0;
+        if (!worker_allow(w, k, launch, f) || (timed && !first_run(w, k, s, launch, &seconds, f))) {
             return false;
         }
-        for (uint32_t seed = 0; seed < w->job.check.seeds; seed++) {
-            for (uint32_t run = 0; run < w->job.check.repeats; run++) {
-                if (!run_and_compare(w, k, s, launch, seed, 0, f)) {
-                    return false;
-                }
-            }
+        if (timed && seconds > limit_s) {
+            *slow_s = seconds;
+            return true;
+        }
+        if (!check_shape(w, k, s, launch, timed ? 1 : 0, f)) {
+            return false;
         }
     }
     return true;

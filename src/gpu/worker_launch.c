@@ -1,8 +1,10 @@
+#define _GNU_SOURCE /* POLLRDHUP */
 #include "gpu/worker.h"
 
 #include "util/clock.h"
 #include "util/error.h"
 
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -204,6 +206,13 @@ bool worker_launch(worker *w, const kernel *k, const shape_state *s, const gpu_l
                      "launching the kernel", f);
 }
 
+/* A study that was killed is no reason to keep its GPU locked until its last request is done. */
+static bool study_is_gone(const worker *w)
+{
+    struct pollfd polled = {.fd = w->connection, .events = POLLRDHUP};
+    return poll(&polled, 1, 0) > 0 && (polled.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
+}
+
 bool worker_wait(worker *w, double deadline_s, failure *f)
 {
     static const double SPIN_S = 2e-3; /* longer waits need not keep a core busy */
@@ -214,6 +223,11 @@ bool worker_wait(worker *w, double deadline_s, failure *f)
         double waited_s = clock_now_s() - begin_s;
         if (result != CU_NOT_READY) {
             return worker_ok(w, result, "running the kernel", f);
+        }
+        if (study_is_gone(w)) {
+            *f = (failure){.outcome = EVOCC_OUTCOME_CANCELLED, .fatal = true};
+            snprintf(f->text, sizeof f->text, "the study has ended");
+            return false;
         }
         if (waited_s > deadline_s) {
             *f = (failure){.outcome = EVOCC_OUTCOME_RUN_TIMEOUT, .fatal = true};

@@ -226,6 +226,17 @@ static bool load(worker *w, int connection, wire_reader *body)
     return send_frame(connection, &frame, -1) && !f.fatal;
 }
 
+/* A first run, which also loads the code, may take this long before the candidate counts as too
+   slow to be looked at closely: the slowest are tens of times slower than the best, and would cost
+   as much as tens of others. Only of one shape, where the bound is a launch's. */
+static double first_limit_s(const worker *w, const gpu_request *request)
+{
+    static const double LOADING_S = 1e-3;
+    bool applies = request->measure && request->pairs == 0 && request->bound_s > 0 &&
+                   w->job.measure.slow > 0 && w->job.shape_count == 1;
+    return applies ? 2 * w->job.measure.slow * request->bound_s + LOADING_S : 0;
+}
+
 static void evaluate(worker *w, const gpu_request *request, gpu_result *result, failure *f)
 {
     kernel candidate;
@@ -236,8 +247,14 @@ static void evaluate(worker *w, const gpu_request *request, gpu_result *result, 
     result->runtime_s = unknown;
     result->energy = (gpu_energy){unknown, unknown, 0, unknown};
     if (worker_load_kernel(w, &candidate, request->image, f)) {
-        if (!request->check || worker_check(w, &candidate, request->launches, f)) {
-            (void)(request->measure && !worker_measure(w, &candidate, request, result, f));
+        double slow_s = 0;
+        bool right = !request->check || worker_check(w, &candidate, request->launches,
+                                                     first_limit_s(w, request), &slow_s, f);
+        if (slow_s > 0) {
+            result->early = true;
+            result->runtime_s = slow_s;
+        } else if (right && request->measure) {
+            worker_measure(w, &candidate, request, result, f);
         }
         if (!f->fatal) {
             worker_unload_kernel(w, &candidate);
@@ -303,6 +320,7 @@ int worker_serve(int connection, const char *device, int lock)
     evocc_error error;
     bool inherited = lock >= 0;
     fcntl(connection, F_SETFD, FD_CLOEXEC);
+    w.connection = connection;
     if (begin(&w, device, &lock, &error) == EVOCC_OK) {
         error_set(&error, EVOCC_OK, "%s", "");
     }

@@ -428,6 +428,48 @@ static void a_killed_study_frees_the_gpu(void **state)
     close(ready[1]);
 }
 
+/* Even while a kernel hangs: the worker sees the study's end and goes, long before its deadline. */
+static void a_killed_study_frees_a_hanging_gpu(void **state)
+{
+    (void)state;
+    int ready[2];
+    evocc_error error;
+    assert_int_equal(pipe(ready), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        fake_job f;
+        fake_job_make(&f);
+        f.job.measure.deadline_s = 60;
+        const char *image = "fake axpy hang";
+        const gpu_request request = {
+            .image = image, .image_length = strlen(image) + 1, .check = true};
+        gpu *g = open_loaded(&f, "fake axpy");
+        char byte = gpu_submit(g, &request, &error) == EVOCC_OK ? 'y' : 'n';
+        if (write(ready[1], &byte, 1) != 1) {
+            _exit(1);
+        }
+        pause();
+        _exit(0);
+    }
+    char byte = 0;
+    ssize_t count = read(ready[0], &byte, 1);
+    usleep(50000);
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    assert_int_equal(count, 1);
+    assert_int_equal(byte, 'y');
+    gpu *g = NULL;
+    evocc_status status = EVOCC_BUSY;
+    for (int i = 0; i < 1000 && status == EVOCC_BUSY; i++) {
+        status = gpu_open(&g, NULL, &error);
+        usleep(5000);
+    }
+    assert_int_equal(status, EVOCC_OK);
+    gpu_close(g);
+    close(ready[0]);
+    close(ready[1]);
+}
+
 static void waiting_can_be_interrupted(void **state)
 {
     (void)state;
@@ -522,6 +564,7 @@ int main(void)
         cmocka_unit_test(memory_runs_out),
         cmocka_unit_test(one_study_a_gpu),
         cmocka_unit_test(a_killed_study_frees_the_gpu),
+        cmocka_unit_test(a_killed_study_frees_a_hanging_gpu),
         cmocka_unit_test(waiting_can_be_interrupted),
         cmocka_unit_test(fresh_processes),
         cmocka_unit_test(out_of_memory_on_the_host),

@@ -9,6 +9,7 @@
 #include "fake.h"
 
 #include <math.h>
+#include <stdio.h>
 
 static void assert_near(double value, double wanted, double relative)
 {
@@ -96,6 +97,29 @@ static void the_clearly_slow_are_left_early(void **state)
     gpu_close(g);
 }
 
+/* So slow that the first checked run is enough. */
+static void the_very_slow_run_once(void **state)
+{
+    (void)state;
+    fake_job f;
+    fake_job_make(&f);
+    gpu *g = loaded(&f, "fake axpy");
+    const gpu_request request = {.bound_s = 100e-6, .check = true};
+    gpu_result r = measured(g, request, "fake axpy time=9000");
+    assert_true(r.early);
+    assert_int_equal(r.timing_count, 0);
+    assert_near(r.runtime_s, 9e-3, 1e-3);
+    gpu_result_dispose(&r);
+    /* Its one run is checked all the same. */
+    evocc_error error;
+    gpu_request wrong = request;
+    wrong.measure = true;
+    assert_int_equal(fake_run(g, wrong, "fake axpy time=9000 wrong=1", &r, &error), EVOCC_OK);
+    assert_int_equal(r.outcome, EVOCC_OUTCOME_WRONG_OUTPUT);
+    gpu_result_dispose(&r);
+    gpu_close(g);
+}
+
 /* Flushed, restored and as a graph: the launch alone is what is timed. */
 static void other_modes_time_the_launch_alone(void **state)
 {
@@ -113,6 +137,32 @@ static void other_modes_time_the_launch_alone(void **state)
         gpu_result_dispose(&r);
         gpu_close(g);
     }
+}
+
+/* Right in every single checked run, wrong now and then among the many timed ones: the last launch
+   of the 80 or so (13 + 1 in each of 6 samples, 4 checked, the pilot's) is the one that shows. */
+static void rare_races_show_in_timed_launches(void **state)
+{
+    (void)state;
+    fake_job f;
+    gpu_result result;
+    evocc_error error;
+    fake_job_make(&f);
+    gpu *g = loaded(&f, "fake axpy time=80");
+    size_t caught = 0;
+    for (int every = 5; every < 120; every++) {
+        char image[64];
+        snprintf(image, sizeof image, "fake axpy time=80 race=%d", every);
+        assert_int_equal(
+            fake_run(g, (gpu_request){.check = true, .measure = true}, image, &result, &error),
+            EVOCC_OK);
+        caught += result.outcome == EVOCC_OUTCOME_WRONG_OUTPUT &&
+                  strstr(result.detail,
+                         "launches in a row: shape 'small', output 'y': element 0") != NULL;
+        gpu_result_dispose(&result);
+    }
+    assert_true(caught >= 2); /* the divisors of that number */
+    gpu_close(g);
 }
 
 /* Results after timing are not looked at, but what an inout buffer holds must not become infinite.
@@ -220,7 +270,9 @@ int main(void)
         cmocka_unit_test(a_launch_is_timed),
         cmocka_unit_test(noise_asks_for_more_samples),
         cmocka_unit_test(the_clearly_slow_are_left_early),
+        cmocka_unit_test(the_very_slow_run_once),
         cmocka_unit_test(other_modes_time_the_launch_alone),
+        cmocka_unit_test(rare_races_show_in_timed_launches),
         cmocka_unit_test(inout_is_restored_between_launches),
         cmocka_unit_test(pairs_alternate),
         cmocka_unit_test(shapes_are_weighted),
