@@ -59,8 +59,7 @@ static void fail(const char *what)
     exit(1);
 }
 
-/* ---- Reading ----------------------------------------------------------------------------------
- */
+/* ---- Reading --------------------------------------------------------------------------------- */
 
 static void read_parameter(recording *r, char **words)
 {
@@ -198,8 +197,7 @@ static void dispose_recording(recording *r)
     mem_free(r->text);
 }
 
-/* ---- Running ----------------------------------------------------------------------------------
- */
+/* ---- Running --------------------------------------------------------------------------------- */
 
 typedef struct run {
     const recording *recording;
@@ -356,8 +354,7 @@ static void run_recording(const recording *r, const run_options *o, double *sums
     }
 }
 
-/* ---- Options ----------------------------------------------------------------------------------
- */
+/* ---- Options --------------------------------------------------------------------------------- */
 
 static void set_constant(run_options *o, const char *word)
 {

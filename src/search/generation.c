@@ -14,8 +14,7 @@ enum {
     SCREEN_FADES = 200
 };
 
-/* ---- Learning ---------------------------------------------------------------------------------
- */
+/* ---- Learning -------------------------------------------------------------------------------- */
 
 static void remember(evocc_search *s, const individual *one)
 {
@@ -84,8 +83,7 @@ bool screening_pays(const evocc_search *s)
     return s->screened_hits * s->unscreened_trials >= s->unscreened_hits * s->screened_trials;
 }
 
-/* ---- Repetitions ------------------------------------------------------------------------------
- */
+/* ---- Repetitions ----------------------------------------------------------------------------- */
 
 double violation_of(const evocc_search *s, const double *values)
 {
@@ -142,8 +140,7 @@ static void take_repetition(evocc_search *s, const individual *again)
     offer_all(s, &s->pool.elders);
 }
 
-/* ---- Merging ----------------------------------------------------------------------------------
- */
+/* ---- Merging --------------------------------------------------------------------------------- */
 
 static void keep_best(evocc_search *s, individuals *list)
 {
@@ -215,8 +212,7 @@ static void merge(evocc_search *s, size_t count)
     s->improved = s->improved || members || elders;
 }
 
-/* ---- Generations ------------------------------------------------------------------------------
- */
+/* ---- Generations ----------------------------------------------------------------------------- */
 
 /* A pool that no longer improves gets a second one beside it, grown from samples far from it. When
    that one is stale too, both are joined: their best may have a child that beats them. */

@@ -10,8 +10,7 @@
 
 enum { LAG_MAX = 4096, POOL_MAX = 1 << 20, HYPERVOLUME_OBJECTIVES_MAX = 4 };
 
-/* ---- Making one -------------------------------------------------------------------------------
- */
+/* ---- Making one ------------------------------------------------------------------------------ */
 
 static evocc_status check_numbers(const search_options *o, evocc_error *error)
 {
@@ -240,8 +239,7 @@ void search_free(evocc_search *s)
     mem_free(s);
 }
 
-/* ---- Questions --------------------------------------------------------------------------------
- */
+/* ---- Questions ------------------------------------------------------------------------------- */
 
 static uint32_t count_controls(const int32_t *genes, size_t count)
 {
@@ -281,8 +279,7 @@ evocc_status search_ask(search_candidate *out, evocc_search *s, evocc_error *err
     return EVOCC_OK;
 }
 
-/* ---- Answers ----------------------------------------------------------------------------------
- */
+/* ---- Answers --------------------------------------------------------------------------------- */
 
 /* Fills in values and violation; false when a number is missing. */
 static bool take_values(const evocc_search *s, individual *one, const double *values)
@@ -324,8 +321,7 @@ evocc_status search_tell(evocc_search *s, uint64_t id, evocc_outcome outcome, co
     return EVOCC_OK;
 }
 
-/* ---- Reading ----------------------------------------------------------------------------------
- */
+/* ---- Reading --------------------------------------------------------------------------------- */
 
 const uint64_t *search_front(const evocc_search *s, size_t *count)
 {
