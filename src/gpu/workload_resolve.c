@@ -12,17 +12,9 @@
 #include <math.h>
 #include <string.h>
 
-enum { NAMES_MAX = 96, DIMENSIONS_MAX = 8 };
+enum { DIMENSIONS_MAX = 8 };
 
-typedef struct resolver {
-    const workload *w;
-    gpu_job *job;
-    arithmetic_name names[NAMES_MAX];
-    size_t shape_names, name_count; /* the shape's variables first, then the parameters */
-    evocc_error *error;
-} resolver;
-
-static evocc_status bad(resolver *r, const yaml_node *node, const char *message)
+evocc_status resolve_bad(resolver *r, const yaml_node *node, const char *message)
 {
     return yaml_error(r->w->document, node, r->error, "%s", message);
 }
@@ -39,12 +31,11 @@ static const char *keep(resolver *r, const char *text)
 
 /* ---- Numbers --------------------------------------------------------------------------------- */
 
-/* Any scalar is an expression; `names` says how many of the names it may use. */
-static evocc_status number(resolver *r, double *out, const yaml_node *node, size_t names)
+evocc_status resolve_number(resolver *r, double *out, const yaml_node *node, size_t names)
 {
     evocc_error inner;
     if (node->kind != YAML_SCALAR) {
-        return bad(r, node, "a number or an expression is expected here");
+        return resolve_bad(r, node, "a number or an expression is expected here");
     }
     evocc_status status = arithmetic_value(out, node->text, r->names, names, &inner);
     if (status == EVOCC_PARSE || status == EVOCC_INVALID_ARGUMENT) {
@@ -59,138 +50,12 @@ static evocc_status number(resolver *r, double *out, const yaml_node *node, size
 static evocc_status whole(resolver *r, double *out, const yaml_node *node, size_t names, double low,
                           double high)
 {
-    evocc_status status = number(r, out, node, names);
+    evocc_status status = resolve_number(r, out, node, names);
     if (status == EVOCC_OK && (*out != floor(*out) || *out < low || *out > high)) {
         status =
             yaml_error(r->w->document, node, r->error,
                        "'%.80s' gives %.12g; a whole number from %.12g to %.12g is needed here",
                        node->text, *out, low, high);
-    }
-    return status;
-}
-
-/* An optional number of a mapping of settings. */
-static evocc_status setting(resolver *r, double *out, const yaml_node *mapping, const char *key,
-                            double low, double high)
-{
-    const yaml_node *node = yaml_get(mapping, key);
-    if (node == NULL) {
-        return EVOCC_OK;
-    }
-    evocc_status status = number(r, out, node, 0);
-    if (status == EVOCC_OK && (*out < low || *out > high)) {
-        status = yaml_error(r->w->document, node, r->error, "'%s' lies between %.12g and %.12g",
-                            key, low, high);
-    }
-    return status;
-}
-
-static evocc_status count_setting(resolver *r, uint32_t *out, const yaml_node *mapping,
-                                  const char *key, double low, double high)
-{
-    double value = *out;
-    evocc_status status = setting(r, &value, mapping, key, low, high);
-    if (status == EVOCC_OK && value != floor(value)) {
-        status = bad(r, yaml_get(mapping, key), "a whole number is expected here");
-    }
-    *out = (uint32_t)value;
-    return status;
-}
-
-static evocc_status flag(resolver *r, bool *out, const yaml_node *mapping, const char *key)
-{
-    const yaml_node *node = yaml_get(mapping, key);
-    return node != NULL ? yaml_bool(out, r->w->document, node, r->error) : EVOCC_OK;
-}
-
-/* ---- Settings -------------------------------------------------------------------------------- */
-
-static evocc_status read_check(resolver *r, const yaml_node *node)
-{
-    static const char *const keys[] = {"seeds", "repeats", "self_runs", "seed", NULL};
-    gpu_check_plan *c = &r->job->check;
-    double seed = (double)c->seed;
-    if (node == NULL) {
-        return EVOCC_OK;
-    }
-    evocc_status status = workload_expect(r->w, node, YAML_MAPPING, "a mapping", r->error);
-    if (status == EVOCC_OK) {
-        status = yaml_only_keys(r->w->document, node, keys, r->error);
-    }
-    if (status == EVOCC_OK) {
-        status = count_setting(r, &c->seeds, node, "seeds", 1, 16);
-    }
-    if (status == EVOCC_OK) {
-        status = count_setting(r, &c->repeats, node, "repeats", 1, 100);
-    }
-    if (status == EVOCC_OK) {
-        status = count_setting(r, &c->self_runs, node, "self_runs", 1, 1000);
-    }
-    if (status == EVOCC_OK) {
-        status = setting(r, &seed, node, "seed", 0, 9e15);
-        c->seed = (uint64_t)seed;
-    }
-    return status;
-}
-
-static evocc_status read_cache(resolver *r, gpu_measure_plan *m, const yaml_node *node)
-{
-    if (node == NULL) {
-        return EVOCC_OK;
-    }
-    m->flush_l2 = node->kind == YAML_SCALAR && strcmp(node->text, "flush") == 0;
-    return m->flush_l2 || (node->kind == YAML_SCALAR && strcmp(node->text, "warm") == 0)
-               ? EVOCC_OK
-               : bad(r, node, "'warm' or 'flush' is expected here");
-}
-
-static evocc_status read_measure(resolver *r, const yaml_node *node)
-{
-    static const char *const keys[] = {"l2",          "restore",    "graph",       "batch_s",
-                                       "min_samples", "width",      "max_samples", "slow",
-                                       "energy_s",    "deadline_s", NULL};
-    gpu_measure_plan *m = &r->job->measure;
-    if (node == NULL) {
-        return EVOCC_OK;
-    }
-    evocc_status status = workload_expect(r->w, node, YAML_MAPPING, "a mapping", r->error);
-    if (status == EVOCC_OK) {
-        status = yaml_only_keys(r->w->document, node, keys, r->error);
-    }
-    if (status == EVOCC_OK) {
-        status = read_cache(r, m, yaml_get(node, "l2"));
-    }
-    if (status == EVOCC_OK) {
-        status = flag(r, &m->restore, node, "restore");
-    }
-    if (status == EVOCC_OK) {
-        status = flag(r, &m->graph, node, "graph");
-    }
-    const struct {
-        const char *key;
-        double *value;
-        double low, high;
-    } numbers[] = {{"batch_s", &m->batch_s, 1e-5, 10},
-                   {"width", &m->width, 1e-5, 1},
-                   {"slow", &m->slow, 1, 1000},
-                   {"energy_s", &m->energy_s, 0.1, 600},
-                   {"deadline_s", &m->deadline_s, 1e-3, 3600}};
-    for (size_t i = 0; status == EVOCC_OK && i < sizeof numbers / sizeof *numbers; i++) {
-        status =
-            setting(r, numbers[i].value, node, numbers[i].key, numbers[i].low, numbers[i].high);
-    }
-    if (status == EVOCC_OK) {
-        status = count_setting(r, &m->min_samples, node, "min_samples", 1, 256);
-    }
-    if (status == EVOCC_OK) {
-        status = count_setting(r, &m->max_samples, node, "max_samples", 1, 256);
-    }
-    if (status == EVOCC_OK && m->min_samples > m->max_samples) {
-        status = bad(r, node, "min_samples is larger than max_samples");
-    }
-    if (status == EVOCC_OK && m->graph && (m->flush_l2 || m->restore)) {
-        status =
-            bad(r, node, "a graph replays launches alone: neither flush nor restore goes with it");
     }
     return status;
 }
@@ -206,7 +71,7 @@ static evocc_status read_extents(resolver *r, uint32_t out[3], const yaml_node *
         node->kind == YAML_SEQUENCE ? (const yaml_node *const *)node->items : single;
     size_t count = node->kind == YAML_SEQUENCE ? node->count : 1;
     if (count == 0 || count > 3) {
-        return bad(r, node, "one to three extents are expected here");
+        return resolve_bad(r, node, "one to three extents are expected here");
     }
     evocc_status status = EVOCC_OK;
     for (size_t i = 0; status == EVOCC_OK && i < count; i++) {
@@ -242,7 +107,7 @@ static evocc_status read_launch(resolver *r, gpu_launch *launch, const yaml_node
     }
     if (status == EVOCC_OK &&
         (uint64_t)launch->block[0] * launch->block[1] * launch->block[2] > 1024) {
-        status = bad(r, block, "a block has at most 1024 threads");
+        status = resolve_bad(r, block, "a block has at most 1024 threads");
     }
     const yaml_node *cluster = yaml_get(node, "cluster");
     if (status == EVOCC_OK && cluster != NULL) {
@@ -264,7 +129,7 @@ static evocc_status read_scalar(resolver *r, gpu_argument *a, const yaml_node *v
     if (value->kind == YAML_SCALAR && dtype_write_text(a->type, a->scalar, value->text)) {
         return EVOCC_OK;
     }
-    evocc_status status = number(r, &result, value, r->shape_names);
+    evocc_status status = resolve_number(r, &result, value, r->shape_names);
     if (status == EVOCC_OK) {
         dtype_write(a->type, a->scalar, result);
         if (!dtype_is_float(a->type) && dtype_read(a->type, a->scalar) != result) {
@@ -281,7 +146,7 @@ static evocc_status read_elements(resolver *r, gpu_argument *a, const yaml_node 
         workload_expect(r->w, shape, YAML_SEQUENCE, "a list of extents", r->error);
     double elements = 1;
     if (status == EVOCC_OK && (shape->count == 0 || shape->count > DIMENSIONS_MAX)) {
-        status = bad(r, shape, "one to eight extents are expected here");
+        status = resolve_bad(r, shape, "one to eight extents are expected here");
     }
     for (size_t i = 0; status == EVOCC_OK && i < shape->count; i++) {
         double extent = 0;
@@ -289,7 +154,7 @@ static evocc_status read_elements(resolver *r, gpu_argument *a, const yaml_node 
         elements *= extent;
     }
     if (status == EVOCC_OK && elements * (double)dtype_bytes(a->type) > 1e12) {
-        status = bad(r, shape, "a buffer of more than 1e12 bytes fits no GPU");
+        status = resolve_bad(r, shape, "a buffer of more than 1e12 bytes fits no GPU");
     }
     a->elements = status == EVOCC_OK ? (uint64_t)elements : 0;
     return status;
@@ -300,19 +165,19 @@ static evocc_status read_init_numbers(resolver *r, gpu_argument *a, const yaml_n
 {
     size_t wanted = a->init == GPU_CONSTANT ? 1 : 2;
     if (a->init == GPU_CONSTANT) {
-        return number(r, &a->first, node, r->shape_names);
+        return resolve_number(r, &a->first, node, r->shape_names);
     }
     if (node->kind != YAML_SEQUENCE || node->count != wanted) {
-        return bad(r, node, "two numbers are expected here, as in [0, 1]");
+        return resolve_bad(r, node, "two numbers are expected here, as in [0, 1]");
     }
-    evocc_status status = number(r, &a->first, node->items[0], r->shape_names);
+    evocc_status status = resolve_number(r, &a->first, node->items[0], r->shape_names);
     if (status == EVOCC_OK) {
-        status = number(r, &a->second, node->items[1], r->shape_names);
+        status = resolve_number(r, &a->second, node->items[1], r->shape_names);
     }
     if (status == EVOCC_OK && ((a->init == GPU_UNIFORM && a->second < a->first) ||
                                (a->init == GPU_NORMAL && a->second < 0))) {
-        status = bad(r, node,
-                     a->init == GPU_UNIFORM ? "the range is empty" : "a deviation is not negative");
+        status = resolve_bad(
+            r, node, a->init == GPU_UNIFORM ? "the range is empty" : "a deviation is not negative");
     }
     return status;
 }
@@ -388,13 +253,13 @@ static evocc_status read_tolerance(resolver *r, gpu_argument *a, const yaml_node
         status = yaml_only_keys(r->w->document, node, keys, r->error);
     }
     if (status == EVOCC_OK) {
-        status = setting(r, &a->tolerance.absolute, node, "absolute", 0, 1e300);
+        status = resolve_setting(r, &a->tolerance.absolute, node, "absolute", 0, 1e300);
     }
     if (status == EVOCC_OK) {
-        status = setting(r, &a->tolerance.relative, node, "relative", 0, 1);
+        status = resolve_setting(r, &a->tolerance.relative, node, "relative", 0, 1);
     }
     if (status == EVOCC_OK) {
-        status = setting(r, &a->tolerance.rms, node, "rms", 0, 1);
+        status = resolve_setting(r, &a->tolerance.rms, node, "rms", 0, 1);
     }
     return status;
 }
@@ -409,7 +274,7 @@ static evocc_status read_access(resolver *r, gpu_argument *a, const yaml_node *n
             return EVOCC_OK;
         }
     }
-    return node == NULL ? EVOCC_OK : bad(r, node, "in, out or inout is expected here");
+    return node == NULL ? EVOCC_OK : resolve_bad(r, node, "in, out or inout is expected here");
 }
 
 static evocc_status read_buffer(resolver *r, gpu_argument *a, const yaml_node *node)
@@ -426,11 +291,12 @@ static evocc_status read_buffer(resolver *r, gpu_argument *a, const yaml_node *n
         status = read_init(r, a, init);
     }
     if (status == EVOCC_OK && a->access == GPU_OUT && init != NULL) {
-        status = bad(r, init, "an output begins as poison; say 'access: inout' if it is read, too");
+        status = resolve_bad(r, init,
+                             "an output begins as poison; say 'access: inout' if it is read, too");
     }
     if (status == EVOCC_OK && a->access == GPU_IN && (reference != NULL || tolerance != NULL)) {
-        status =
-            bad(r, node, "reference and tolerance are for outputs; say 'access: out' or 'inout'");
+        status = resolve_bad(
+            r, node, "reference and tolerance are for outputs; say 'access: out' or 'inout'");
     }
     if (status == EVOCC_OK && reference != NULL) {
         status = read_file(r, &a->reference, a, reference);
@@ -456,9 +322,10 @@ static evocc_status read_argument(resolver *r, gpu_argument *a, const yaml_node 
         status = workload_need(&type, r->w, node, "type", r->error);
     }
     if (status == EVOCC_OK && (type->kind != YAML_SCALAR || !dtype_parse(&a->type, type->text))) {
-        status = bad(r, type,
-                     "i8, u8, i16, u16, i32, u32, i64, u64, f16, bf16, f32, f64, e4m3 or e5m2 is "
-                     "expected here");
+        status = resolve_bad(
+            r, type,
+            "i8, u8, i16, u16, i32, u32, i64, u64, f16, bf16, f32, f64, e4m3 or e5m2 is "
+            "expected here");
     }
     if (status != EVOCC_OK) {
         return status;
@@ -469,7 +336,7 @@ static evocc_status read_argument(resolver *r, gpu_argument *a, const yaml_node 
         return no_memory(r);
     }
     if ((value != NULL) == (yaml_get(node, "shape") != NULL)) {
-        return bad(r, node, "an argument has either a value or a shape");
+        return resolve_bad(r, node, "an argument has either a value or a shape");
     }
     status = yaml_only_keys(r->w->document, node, value != NULL ? scalar_keys : keys, r->error);
     if (status != EVOCC_OK) {
@@ -484,11 +351,11 @@ static evocc_status add_variable(resolver *r, const yaml_node *key, double value
 {
     for (size_t i = 0; i < r->name_count; i++) {
         if (strcmp(r->names[i].name, key->text) == 0) {
-            return bad(r, key, "this name is taken");
+            return resolve_bad(r, key, "this name is taken");
         }
     }
     if (r->name_count == NAMES_MAX) {
-        return bad(r, key, "there are too many names");
+        return resolve_bad(r, key, "there are too many names");
     }
     r->names[r->name_count++] = (arithmetic_name){key->text, value};
     return EVOCC_OK;
@@ -511,11 +378,11 @@ static evocc_status begin_shape(resolver *r, gpu_shape *shape, const yaml_node *
         }
         status = workload_check_name(r->w, node->keys[i], r->error);
         if (status == EVOCC_OK) {
-            status = number(r, &value, node->items[i], r->name_count);
+            status = resolve_number(r, &value, node->items[i], r->name_count);
         }
         if (status == EVOCC_OK && strcmp(key, "weight") == 0) {
             shape->weight = value;
-            status = value > 0 ? EVOCC_OK : bad(r, node->items[i], "a weight is above 0");
+            status = value > 0 ? EVOCC_OK : resolve_bad(r, node->items[i], "a weight is above 0");
         } else if (status == EVOCC_OK) {
             status = add_variable(r, node->keys[i], value);
         }
@@ -551,7 +418,7 @@ static evocc_status resolve_shape(resolver *r, gpu_shape *shape, const yaml_node
         status = workload_expect(r->w, arguments, YAML_SEQUENCE, "a list of arguments", r->error);
     }
     if (status == EVOCC_OK && arguments->count > 64) {
-        status = bad(r, arguments, "a kernel has at most 64 arguments here");
+        status = resolve_bad(r, arguments, "a kernel has at most 64 arguments here");
     }
     if (status != EVOCC_OK) {
         return status;
@@ -567,9 +434,9 @@ static evocc_status resolve_shape(resolver *r, gpu_shape *shape, const yaml_node
         has_output = has_output || (a->is_buffer && a->access != GPU_IN);
     }
     if (status == EVOCC_OK && !has_output) {
-        status = bad(r, arguments,
-                     "no argument is an output, so nothing could be checked; say "
-                     "'access: out' or 'inout' where the kernel writes");
+        status = resolve_bad(r, arguments,
+                             "no argument is an output, so nothing could be checked; say "
+                             "'access: out' or 'inout' where the kernel writes");
     }
     return status;
 }
@@ -578,7 +445,7 @@ static evocc_status resolve_shapes(resolver *r, const yaml_node *shapes, const i
 {
     size_t count = shapes != NULL ? shapes->count : 1;
     if (shapes != NULL && (shapes->kind != YAML_SEQUENCE || count == 0 || count > 64)) {
-        return bad(r, shapes, "a list of 1 to 64 shapes is expected here");
+        return resolve_bad(r, shapes, "a list of 1 to 64 shapes is expected here");
     }
     r->job->shapes = arena_alloc(&r->job->memory, count, sizeof *r->job->shapes);
     if (r->job->shapes == NULL) {
@@ -624,10 +491,10 @@ evocc_status workload_resolve(gpu_job *out, const workload *w, const int64_t *va
     job.kernel = keep(&r, w->module.kernel);
     evocc_status status = job.kernel != NULL ? EVOCC_OK : no_memory(&r);
     if (status == EVOCC_OK) {
-        status = read_check(&r, yaml_get(root, "check"));
+        status = resolve_check(&r, yaml_get(root, "check"));
     }
     if (status == EVOCC_OK) {
-        status = read_measure(&r, yaml_get(root, "measure"));
+        status = resolve_measure(&r, yaml_get(root, "measure"));
     }
     if (status == EVOCC_OK) {
         status = resolve_shapes(&r, yaml_get(root, "shapes"), values);
