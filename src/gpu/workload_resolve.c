@@ -225,7 +225,7 @@ static evocc_status read_init(resolver *r, gpu_argument *a, const yaml_node *nod
         return EVOCC_OK;
     }
     if (node->kind != YAML_MAPPING || node->count != 1) {
-        return bad(
+        return resolve_bad(
             r, node,
             "zeros, iota, {constant: 1}, {uniform: [0, 1]}, {normal: [0, 1]}, {iota: [0, 1]} "
             "or {file: x.npy} is expected here");
