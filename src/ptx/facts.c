@@ -114,6 +114,7 @@ static bool build(ptx_facts *f)
     if (good) {
         visit_all(f, last, true);
         judge_definitions(f);
+        ptx_facts_note_contraction(f);
     }
     mem_free(last);
     return good;
@@ -182,7 +183,8 @@ static bool add_slice(ptx_slice *slice, const ptx_facts *f, uint32_t statement, 
             if (!d->single || !above || m->registers[leaf->id].in_flight) {
                 return false;
             }
-            if (d->pure && depth > 1 && !add_slice(slice, f, d->statement, depth - 1)) {
+            bool repeat = d->pure && depth > 1 && !ptx_facts_may_contract(f, d->statement);
+            if (repeat && !add_slice(slice, f, d->statement, depth - 1)) {
                 return false;
             }
         }
@@ -199,7 +201,8 @@ bool ptx_facts_slice(ptx_slice *out, const ptx_facts *facts, uint32_t register_i
     const ptx_definition *d = ptx_facts_definition(facts, register_id);
     out->count = 0;
     uint32_t levels = depth < PTX_SLICE_MAX ? depth : PTX_SLICE_MAX;
-    return d->pure && add_slice(out, facts, d->statement, levels);
+    return d->pure && !ptx_facts_may_contract(facts, d->statement) &&
+           add_slice(out, facts, d->statement, levels);
 }
 
 /* ---- Names ------------------------------------------------------------------------------------

@@ -166,7 +166,10 @@ static bool swap_form(strbuf *out, ptx_graft *graft, uint32_t statement, int32_t
     (void)mode;
     const ptx_module *m = graft->facts->module;
     const ptx_statement *s = &m->statements[statement];
-    if (!is_commutative(opcode_of(m, s)) || s->operand_count < 3) {
+    /* Of two products, ptxas joins the first with the sum. */
+    bool sum = strncmp(opcode_of(m, s), "add.", 4) == 0;
+    if (!is_commutative(opcode_of(m, s)) || s->operand_count < 3 ||
+        (sum && ptx_facts_may_contract(graft->facts, statement))) {
         return false;
     }
     for (uint32_t i = 1; i <= 2; i++) {

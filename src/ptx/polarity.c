@@ -42,8 +42,13 @@ static const ptx_forms forms = {form, values, sizeof values / sizeof *values};
 /* The wide form only: inverting adds blocks. */
 static evocc_status enumerate(ptx_catalogue *c)
 {
+    bool exact;
     const ptx_module *m = c->module;
     const ptx_function *f = c->function;
+    evocc_status status = ptx_unrolls_exactly(&exact, m, f, c->error);
+    if (status != EVOCC_OK || !exact) {
+        return status;
+    }
     for (uint32_t i = f->first_statement; i < f->first_statement + f->statement_count; i++) {
         const ptx_statement *s = &m->statements[i];
         if (s->kind == PTX_INSTRUCTION && s->guard != PTX_NONE &&

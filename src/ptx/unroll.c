@@ -6,6 +6,7 @@
  * Runs last: it adds blocks.
  */
 #include "ptx/cfg.h"
+#include "ptx/facts.h"
 #include "ptx/pass.h"
 #include "util/error.h"
 
@@ -146,8 +147,13 @@ static void do_loop(ptx_edits *edits, const ptx_module *m, const ptx_cfg *cfg, u
 
 static evocc_status enumerate(ptx_catalogue *c)
 {
+    bool exact;
     ptx_cfg *cfg;
-    evocc_status status = ptx_cfg_new(&cfg, c->module, c->function, c->error);
+    evocc_status status = ptx_unrolls_exactly(&exact, c->module, c->function, c->error);
+    if (status != EVOCC_OK || !exact) {
+        return status;
+    }
+    status = ptx_cfg_new(&cfg, c->module, c->function, c->error);
     if (status != EVOCC_OK) {
         return status;
     }

@@ -1,0 +1,180 @@
+/* contraction.c: products and sums of which ptxas decides how often they round (facts.h). */
+#include "ptx/facts.h"
+
+#include <string.h>
+
+typedef enum form { OTHER, PRODUCT, SUM, COPY } form;
+
+/* Bit of an opcode's type, its last part; 0 for none that contracts. */
+static uint8_t type_bit(const char *opcode)
+{
+    static const char *const types[] = {".f32",  ".f64",    ".f16",  ".f16x2",
+                                        ".bf16", ".bf16x2", ".f32x2"};
+    const char *last = strrchr(opcode, '.');
+    for (size_t i = 0; last != NULL && i < sizeof types / sizeof *types; i++) {
+        if (strcmp(last, types[i]) == 0) {
+            return (uint8_t)(1U << i);
+        }
+    }
+    return 0;
+}
+
+static bool states_rounding(const char *opcode)
+{
+    return ptx_opcode_has(opcode, ".rn") || ptx_opcode_has(opcode, ".rz") ||
+           ptx_opcode_has(opcode, ".rm") || ptx_opcode_has(opcode, ".rp");
+}
+
+static form form_of(uint8_t *type, const ptx_module *m, const ptx_statement *s)
+{
+    *type = 0;
+    if (s->kind != PTX_INSTRUCTION) {
+        return OTHER;
+    }
+    const char *opcode = m->opcodes[s->opcode].text;
+    if (strncmp(opcode, "mov.", 4) == 0 || strncmp(opcode, "neg.", 4) == 0) {
+        return COPY;
+    }
+    bool product = strncmp(opcode, "mul.", 4) == 0;
+    bool sum = strncmp(opcode, "add.", 4) == 0 || strncmp(opcode, "sub.", 4) == 0;
+    *type = (product || sum) && !states_rounding(opcode) ? type_bit(opcode) : 0;
+    return *type == 0 ? OTHER : product ? PRODUCT : SUM;
+}
+
+void ptx_facts_note_contraction(ptx_facts *f)
+{
+    f->products = f->sums = 0;
+    for (uint32_t i = 0; i < f->function->statement_count; i++) {
+        uint8_t type;
+        form what =
+            form_of(&type, f->module, &f->module->statements[f->function->first_statement + i]);
+        f->products |= what == PRODUCT ? type : 0;
+        f->sums |= what == SUM ? type : 0;
+    }
+}
+
+/* The register of a plain operand; PTX_NONE for others. */
+static uint32_t register_of(const ptx_module *m, const ptx_statement *s, uint32_t operand)
+{
+    const ptx_operand *o = &m->operands[s->first_operand + operand];
+    const ptx_leaf *leaf = &m->leaves[o->first_leaf];
+    return o->shape == PTX_SHAPE_PLAIN && o->leaf_count == 1 && leaf->kind == PTX_LEAF_REGISTER
+               ? leaf->id
+               : PTX_NONE;
+}
+
+/* Something that reads the register is a sum of the type, or hands it on to who knows whom. */
+static bool reaches_sum(const ptx_facts *f, uint32_t id, uint8_t wanted)
+{
+    uint32_t local = id - f->function->first_register;
+    for (uint32_t i = f->use_start[local]; i < f->use_start[local + 1]; i++) {
+        uint8_t type;
+        form what = form_of(&type, f->module, &f->module->statements[f->uses[i]]);
+        if (what == COPY || (what == SUM && type == wanted)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool comes_from_product(const ptx_facts *f, uint32_t id, uint8_t wanted)
+{
+    uint8_t type;
+    const ptx_definition *d = ptx_facts_definition(f, id);
+    if (d->count != 1) {
+        return d->count > 1; /* not known */
+    }
+    form what = form_of(&type, f->module, &f->module->statements[d->statement]);
+    return what == COPY || (what == PRODUCT && type == wanted);
+}
+
+/* What hands a product on takes part, too. */
+static bool copies_product(const ptx_facts *f, const ptx_statement *s)
+{
+    uint8_t type = 0;
+    uint32_t id = s->operand_count == 2 ? register_of(f->module, s, 1) : PTX_NONE;
+    const ptx_definition *d = id != PTX_NONE ? ptx_facts_definition(f, id) : NULL;
+    return d != NULL && d->count == 1 &&
+           form_of(&type, f->module, &f->module->statements[d->statement]) == PRODUCT &&
+           (type & f->sums) != 0;
+}
+
+bool ptx_facts_may_contract(const ptx_facts *f, uint32_t statement)
+{
+    uint8_t type;
+    const ptx_module *m = f->module;
+    const ptx_statement *s = &m->statements[statement];
+    form what = form_of(&type, m, s);
+    if (what == COPY) {
+        return copies_product(f, s);
+    }
+    if ((type & f->products & f->sums) == 0) {
+        return false;
+    }
+    if (what == PRODUCT) {
+        uint32_t id = register_of(m, s, 0);
+        return id == PTX_NONE || reaches_sum(f, id, type);
+    }
+    for (uint32_t i = 1; i < s->operand_count; i++) {
+        uint32_t id = register_of(m, s, i);
+        if (id != PTX_NONE && comes_from_product(f, id, type)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* False when each reader of the product, and of what copies it, runs in the same iteration. */
+static bool is_carried(const ptx_facts *f, uint32_t statement, uint32_t id)
+{
+    const ptx_module *m = f->module;
+    const ptx_definition *d = ptx_facts_definition(f, id);
+    uint32_t local = id - f->function->first_register;
+    if (f->cfg->loop[ptx_facts_block(f, statement)] == PTX_NONE) {
+        return false;
+    }
+    if (d->count != 1) {
+        return true;
+    }
+    for (uint32_t i = f->use_start[local]; i < f->use_start[local + 1]; i++) {
+        uint8_t type;
+        uint32_t use = f->uses[i];
+        uint32_t block = ptx_facts_block(f, use);
+        bool below =
+            block == d->block ? use > statement : ptx_cfg_dominates(f->cfg, d->block, block);
+        bool copies = form_of(&type, m, &m->statements[use]) == COPY;
+        uint32_t copy = copies ? register_of(m, &m->statements[use], 0) : PTX_NONE;
+        if (!below || (copies && (copy == PTX_NONE || ptx_facts_definition(f, copy)->count != 1))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool carries_product(const ptx_facts *f)
+{
+    for (uint32_t i = 0; i < f->function->statement_count; i++) {
+        uint8_t type;
+        uint32_t statement = f->function->first_statement + i;
+        const ptx_statement *s = &f->module->statements[statement];
+        if (form_of(&type, f->module, s) == PRODUCT && ptx_facts_may_contract(f, statement)) {
+            uint32_t id = register_of(f->module, s, 0);
+            if (id == PTX_NONE || is_carried(f, statement, id)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+evocc_status ptx_unrolls_exactly(bool *out, const ptx_module *module, const ptx_function *function,
+                                 evocc_error *error)
+{
+    ptx_facts *facts;
+    evocc_status status = ptx_facts_new(&facts, module, function, error);
+    if (status == EVOCC_OK) {
+        *out = !carries_product(facts);
+        ptx_facts_free(facts);
+    }
+    return status;
+}

@@ -1,0 +1,161 @@
+/* What ptxas may join to fused multiply-adds: no pass that is called exact may change whether it
+   does. Seen on a GPU first (docs/bench-differential.md). */
+#include "helpers.h"
+
+#include "space/space.h"
+#include "util/strbuf.h"
+
+#include <stdio.h>
+
+static void assert_kept(const char *body, const char *name, const char *value)
+{
+    char *text = kernel_of(body);
+    ptx_module *module = module_of(text);
+    char *out = rewritten(module, name, value);
+    if (strcmp(out, text) != 0) {
+        fail_msg("%s=%s changed\n%s\nto\n%s", name, value, text, out);
+    }
+    mem_free(out);
+    ptx_free(module);
+    mem_free(text);
+}
+
+static void assert_changed(const char *body, const char *name, const char *value)
+{
+    char *text = kernel_of(body);
+    ptx_module *module = module_of(text);
+    char *out = rewritten(module, name, value);
+    if (strcmp(out, text) == 0) {
+        fail_msg("%s=%s left all as it was in\n%s", name, value, text);
+    }
+    mem_free(out);
+    ptx_free(module);
+    mem_free(text);
+}
+
+/* The body with every rounding stated. mem_free. */
+static char *stated(const char *body)
+{
+    strbuf out = {0};
+    for (const char *at = body; *at != '\0'; at++) {
+        strbuf_putc(&out, *at);
+        bool word =
+            at - body >= 2 && (memcmp(at - 2, "mul", 3) == 0 || memcmp(at - 2, "add", 3) == 0 ||
+                               memcmp(at - 2, "sub", 3) == 0);
+        strbuf_puts(&out, word && strncmp(at + 1, ".f", 2) == 0 ? ".rn" : "");
+    }
+    return strbuf_take(&out);
+}
+
+static const char *const copying[][2] = {
+    {"remat@k", "all1"}, {"remat@k", "all2"}, {"slice@k", "all"}, {"sink@k", "any"}};
+
+/* Nothing is copied or moved, but all of `moves` is (bits as in `copying`) once rounding is stated.
+ */
+static void assert_held(const char *body, unsigned moves)
+{
+    char *free_body = stated(body);
+    for (size_t i = 0; i < sizeof copying / sizeof *copying; i++) {
+        assert_kept(body, copying[i][0], copying[i][1]);
+        if ((moves >> i & 1) != 0) {
+            assert_changed(free_body, copying[i][0], copying[i][1]);
+        }
+    }
+    mem_free(free_body);
+}
+
+#define LOADED "ld.global.f32 %f1, [g];\nld.global.f32 %f2, [g+4];\n"
+
+/* One product read by a sum and by something else stays a product of its own; a copy for the sum
+   alone would not. */
+static void products_are_not_copied(void **state)
+{
+    (void)state;
+    assert_held(LOADED "mul.f32 %f3, %f1, %f2;\n@%p1 bra DONE;\nadd.f32 %f4, %f3, %f2;\n"
+                       "st.global.f32 [g], %f3;\nst.global.f32 [g+4], %f4;",
+                15);
+    assert_held(LOADED "mul.f32 %f3, %f1, %f2;\n@%p1 bra DONE;\nneg.f32 %f5, %f3;\n"
+                       "add.f32 %f4, %f5, %f2;\nst.global.f32 [g], %f3;\n"
+                       "st.global.f32 [g+4], %f4;",
+                15);
+    assert_held("ld.global.b64 %rd1, [g];\nmul.f64 %rd3, %rd1, %rd1;\n@%p1 bra DONE;\n"
+                "sub.f64 %rd4, %rd1, %rd3;\nst.global.b64 [g], %rd3;\nst.global.b64 [g], %rd4;",
+                15);
+}
+
+static void sums_are_not_copied(void **state)
+{
+    (void)state;
+    assert_held(LOADED "mul.f32 %f3, %f1, %f2;\nadd.f32 %f4, %f3, %f2;\n@%p1 bra DONE;\n"
+                       "st.global.f32 [g], %f4;\nst.global.f32 [g+4], %f4;",
+                15);
+}
+
+/* Copying of what cannot be joined goes on. */
+static void others_are_copied(void **state)
+{
+    (void)state;
+    assert_changed(LOADED "mul.f32 %f3, %f1, %f2;\nbar.sync 0;\nst.global.f32 [g], %f3;", "remat@k",
+                   "all1");
+    assert_changed(LOADED "mul.f32 %f3, %f1, %f2;\nadd.f32 %f4, %f1, %f2;\nbar.sync 0;\n"
+                          "st.global.f32 [g], %f3;\nst.global.f32 [g+4], %f4;",
+                   "remat@k", "all1");
+}
+
+/* Of two products the first operand of the sum is the one that is joined. */
+static void sums_of_products_keep_their_order(void **state)
+{
+    (void)state;
+    assert_kept("mul.rn.f32 %f3, %f1, %f1;\nmul.f32 %f5, %f2, %f2;\nadd.f32 %f4, %f3, %f5;\n"
+                "st.global.f32 [g], %f4;",
+                "swap@k", "swap");
+    assert_changed("add.f32 %f4, %f3, %f5;\nst.global.f32 [g], %f4;", "swap@k", "swap");
+    assert_changed("mul.f32 %f4, %f3, %f5;\nst.global.f32 [g], %f4;", "swap@k", "swap");
+}
+
+static bool lists(const char *body, const char *name)
+{
+    evocc_error error;
+    evocc_space *space = NULL;
+    char *text = kernel_of(body);
+    ptx_module *module = module_of(text);
+    const ptx_limits limits = {.max_version = 90};
+    assert_int_equal(space_new(&space, &error), EVOCC_OK);
+    assert_int_equal(ptx_add_controls(space, module, "k", &limits, &error), EVOCC_OK);
+    assert_int_equal(space_finish(space, &error), EVOCC_OK);
+    bool found = space_find(space, name) != (size_t)-1;
+    space_free(space);
+    ptx_free(module);
+    mem_free(text);
+    return found;
+}
+
+/* A product that the next iteration adds: ptxas joins them where it unrolls, and only there. */
+static void loops_that_carry_products_are_left_alone(void **state)
+{
+    (void)state;
+    static const char carried[] = "L: add.f32 %f6, %f6, %f5;\nld.global.f32 %f3, [g];\n"
+                                  "mul.f32 %f5, %f3, %f2;\n@%p1 bra L;\nst.global.f32 [g], %f6;";
+    static const char copied[] = "L: add.f32 %f6, %f6, %f7;\nld.global.f32 %f3, [g];\n"
+                                 "mul.f32 %f5, %f3, %f2;\nmov.f32 %f7, %f5;\n@%p1 bra L;\n"
+                                 "st.global.f32 [g], %f6;\nmov.f32 %f7, %f1;";
+    static const char used_up[] = "L: ld.global.f32 %f3, [g];\nmul.f32 %f5, %f3, %f2;\n"
+                                  "add.f32 %f6, %f6, %f5;\n@%p1 bra L;\nst.global.f32 [g], %f6;";
+    assert_false(lists(carried, "ptx/unroll@k"));
+    assert_false(lists(carried, "ptx/polarity@k"));
+    assert_false(lists(copied, "ptx/unroll@k"));
+    assert_true(lists(used_up, "ptx/unroll@k"));
+    assert_true(lists(used_up, "ptx/polarity@k"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(products_are_not_copied),
+        cmocka_unit_test(sums_are_not_copied),
+        cmocka_unit_test(others_are_copied),
+        cmocka_unit_test(sums_of_products_keep_their_order),
+        cmocka_unit_test(loops_that_carry_products_are_left_alone),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
