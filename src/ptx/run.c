@@ -498,9 +498,11 @@ static void write_results(ptx_run *r, const ptx_statement *s, const ptx_effect *
 static bool is_dropped(const ptx_run *r, const ptx_statement *s, const ptx_effect *effect,
                        element e)
 {
+    if (e.count == 1 || effect->destination != PTX_WRITES_FIRST) {
+        return false;
+    }
     const ptx_operand *first = &r->module->operands[s->first_operand];
-    return e.count > 1 && effect->destination == PTX_WRITES_FIRST &&
-           r->module->leaves[first->first_leaf + e.index].kind == PTX_LEAF_SINK;
+    return r->module->leaves[first->first_leaf + e.index].kind == PTX_LEAF_SINK;
 }
 
 static void run_effect(ptx_run *r, const ptx_statement *s, uint32_t statement)
@@ -609,8 +611,8 @@ void ptx_run_block(ptx_run *r, uint32_t b)
 
 void ptx_run_forget(ptx_run *r)
 {
-    for (uint32_t i = 0; i < r->function->register_count; i++) {
-        r->state[i].block = 0;
+    for (size_t i = 0; i < r->written_count; i++) {
+        r->state[r->written[i]].block = 0;
     }
 }
 
@@ -640,8 +642,8 @@ void ptx_run_learn(ptx_run *r)
     }
     for (uint32_t i = 0; i < r->cfg->order_count && !r->failed; i++) {
         ptx_run_block(r, r->cfg->order[i]);
+        ptx_run_forget(r);
     }
-    ptx_run_forget(r);
 }
 
 void ptx_run_dispose(ptx_run *r)

@@ -281,6 +281,9 @@ static void test_polarity(void **state)
                      "@!%p1 bra $e1_n5;");
 }
 
+#define ONE "add.s32 %r1, %r1, 1;\n"
+#define FIVE "@%p1 bra DONE;\n" ONE ONE ONE ONE ONE
+
 static void test_convert(void **state)
 {
     (void)state;
@@ -305,8 +308,7 @@ static void test_convert(void **state)
         "@%p1 bra DONE;\nsetp.eq.s32 %p1, %r1, 0;",
         "@%p1 bra DONE;\ncall foo;",
         "@%p1 bra DONE;\n{ .reg .b32 t; mov.b32 t, %r1; }",
-        "@%p1 bra DONE;\nadd.s32 %r1, %r1, 1;\nadd.s32 %r1, %r1, 1;\nadd.s32 %r1, %r1, 1;\n"
-        "add.s32 %r1, %r1, 1;\nadd.s32 %r1, %r1, 1;",                     /* five */
+        FIVE,                                                             /* five */
         "@%p1 bra X;\nmov.b32 %r1, 1;\nbra DONE;\nX: mov.b32 %r1, 2;",    /* two sides */
         "@%p2 bra IN;\nbar.sync 0;\n@%p1 bra DONE;\nIN: mov.b32 %r1, 1;", /* another way in */
         "bra DONE;\nmov.b32 %r1, 1;"};
