@@ -115,10 +115,13 @@ static double averaged(double mean, uint32_t count, double value)
 static void offer_all(evocc_search *s, const individuals *list)
 {
     for (size_t i = 0; i < list->count; i++) {
-        (void)archive_offer(&s->archive, list->items[i], NULL);
+        if (archive_find(&s->archive, list->items[i]->id) == NULL) {
+            (void)archive_offer(&s->archive, list->items[i], NULL);
+        }
     }
 }
 
+/* Averages a repetition into the values of the one it repeats. */
 static void take_repetition(evocc_search *s, const individual *again)
 {
     individual *one = pool_survivor(&s->pool, again->repeat_of);
@@ -134,10 +137,7 @@ static void take_repetition(evocc_search *s, const individual *again)
     }
     one->measurements++;
     one->violation = violation_of(s, one->values);
-    /* What it dominated with its old values may be in the front now. */
-    archive_remove(&s->archive, one->id);
-    offer_all(s, &s->pool.members);
-    offer_all(s, &s->pool.elders);
+    archive_remove(&s->archive, one->id); /* until merge() offers it anew */
 }
 
 /* ---- Merging --------------------------------------------------------------------------------- */
@@ -200,6 +200,11 @@ static void merge(evocc_search *s, size_t count)
     }
     count_children(s, p->flight.items, count, first, &s->screened_trials, &s->unscreened_trials);
     pool_merge(p, count);
+    if (s->options.repeat_share > 0) {
+        /* What a mean has moved may be in the front again, or what it dominated before. */
+        offer_all(s, &p->members);
+        offer_all(s, &p->elders);
+    }
     keep_best(s, &p->members);
     keep_best(s, &p->elders);
     count_children(s, p->members.items, p->members.count, first, &s->screened_hits,
@@ -307,28 +312,45 @@ static evocc_status check_stop_rules(const evocc_search *s, evocc_error *error)
     return EVOCC_OK;
 }
 
+static size_t missing_count(const evocc_search *s, size_t count)
+{
+    size_t missing = 0;
+    for (size_t i = 0; i < count; i++) {
+        missing += s->pool.flight.items[i]->state == INDIVIDUAL_ASKED ? 1 : 0;
+    }
+    return missing;
+}
+
+static evocc_status merge_due(evocc_search *s, size_t due, evocc_error *error)
+{
+    size_t offers = s->options.repeat_share > 0 ? due + 2 * s->options.pool_size : 0;
+    evocc_status status = archive_reserve(&s->archive, offers, error);
+    if (status == EVOCC_OK) {
+        merge(s, due);
+    }
+    return status;
+}
+
 evocc_status advance(evocc_search *s, evocc_error *error)
 {
     evocc_status status = check_budget(s, error);
     if (status != EVOCC_OK) {
-        return status;
+        /* The last repetitions count as well. */
+        size_t rest = s->options.repeat_share > 0 ? s->pool.flight.count : 0;
+        bool complete = rest > 0 && missing_count(s, rest) == 0;
+        return complete && merge_due(s, rest, error) != EVOCC_OK ? EVOCC_NO_MEMORY : status;
     }
     size_t due = due_count(s);
-    size_t missing = 0;
-    for (size_t i = 0; i < due; i++) {
-        missing += s->pool.flight.items[i]->state == INDIVIDUAL_ASKED ? 1 : 0;
-    }
+    size_t missing = missing_count(s, due);
     if (missing > 0) {
         return error_set(error, EVOCC_WAIT, "%zu answers to trials up to %llu are missing", missing,
                          (unsigned long long)s->pool.flight.items[due - 1]->id);
     }
     if (due > 0) {
-        size_t offers = s->options.repeat_share > 0 ? due * (2 * s->options.pool_size + 1) : 0;
-        status = archive_reserve(&s->archive, offers, error);
+        status = merge_due(s, due, error);
         if (status != EVOCC_OK) {
             return status;
         }
-        merge(s, due);
     }
     if (s->options.lag > 0 && s->generation > 0 && s->pool.elders.count == 0 && has_parents(s)) {
         s->initial = false; /* the answers to the first pool have come in */

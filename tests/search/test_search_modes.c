@@ -138,6 +138,10 @@ static double best_estimate(double repeat_share, uint64_t seed, size_t *repeats)
         tell(search, c.id, &value);
     }
     double best = search->archive.entries[0]->as.values[0];
+    /* The front follows the means, not the luckiest answers. */
+    const individual *member = search->pool.members.items[0];
+    assert_true(best <= member->values[0]);
+    assert_true(member->id != search->archive.entries[0]->as.id || best >= member->values[0]);
     search_free(search);
     space_free(space);
     return best;
@@ -618,7 +622,10 @@ static void run_random_case(uint64_t seed)
     }
     assert_true(status == EVOCC_DONE || status == EVOCC_EXHAUSTED);
     size_t front;
-    search_front(search, &front);
+    const uint64_t *ids = search_front(search, &front);
+    for (size_t i = 1; i < front; i++) {
+        assert_true(ids[i - 1] < ids[i]);
+    }
     for (size_t i = 0; i < front * front; i++) {
         const individual *a = &search->archive.entries[i / front]->as;
         const individual *b = &search->archive.entries[i % front]->as;
