@@ -25,6 +25,7 @@ static const char usage[] =
     "  --workers N          compilations at a time (16)\n"
     "  --seconds S          of one workload's compilations (60)\n"
     "  --reduce-seconds S   of one workload's reductions (20)\n"
+    "  --total-seconds S    no workload is begun after that long\n"
     "  --checks N           input seeds, and runs of each, a candidate (3)\n"
     "  --no-gpu             compile only\n"
     "  --ranges             run time by kind of control\n"
@@ -151,6 +152,8 @@ static bool read_option(bench *b, uint32_t *checks, const char *name, const char
         b->seconds = number;
     } else if (strcmp(name, "--reduce-seconds") == 0) {
         b->reduce_seconds = number;
+    } else if (strcmp(name, "--total-seconds") == 0) {
+        b->total_seconds = number;
     } else if (strcmp(name, "--checks") == 0) {
         *checks = (uint32_t)count;
     } else if (strcmp(name, "--sites") == 0) {
@@ -219,6 +222,7 @@ int main(int argc, char **argv)
                .seed = 1,
                .seconds = 60,
                .reduce_seconds = 20,
+               .total_seconds = INFINITY,
                .use_gpu = true};
     uint32_t checks = 3;
     totals all = {0};
@@ -239,7 +243,7 @@ int main(int argc, char **argv)
     if (!b.ranges) {
         print_header();
     }
-    for (int i = first; i < argc; i++) {
+    for (int i = first; i < argc && clock_now_s() < begun_s + b.total_seconds; i++) {
         good = run_workload(&b, argv[i], checks, &columns[count], &all) && good;
         count += columns[count].count > 0;
     }

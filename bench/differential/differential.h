@@ -72,7 +72,7 @@ typedef struct bench {
     const char *ptx_folder, *ptxas_path;
     size_t candidates, workers, sites, pairs;
     uint64_t seed;
-    double seconds, reduce_seconds;
+    double seconds, reduce_seconds, total_seconds;
     bool use_gpu, ranges;
     FILE *log;
     launcher *launcher;

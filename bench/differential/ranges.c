@@ -77,6 +77,9 @@ static void write_log(const bench *b, const subject *s, const trial_list *list)
                 t->state == TRIAL_CODE ? t->hash : "", strbuf_text(&text));
         strbuf_dispose(&text);
     }
+    if (b->log != NULL) {
+        fflush(b->log);
+    }
 }
 
 evocc_status measure_ranges(bench *b, const subject *s, range_column *out, evocc_error *error)
