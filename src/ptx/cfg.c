@@ -187,15 +187,36 @@ static void make_dominators(ptx_cfg *cfg)
     }
 }
 
+/* Intervals of the dominator tree, so that a question is two comparisons however deep the tree: a
+   chain of thousands of loops is as deep as it is long. A dominator comes before what it dominates
+   in the order, so sizes add up backwards and places are handed out forwards. */
+static void number_tree(ptx_cfg *cfg)
+{
+    for (uint32_t i = 0; i < cfg->order_count; i++) {
+        cfg->leave[cfg->order[i]] = 1; /* how many blocks it dominates, for now */
+    }
+    for (uint32_t i = cfg->order_count; i-- > 1;) {
+        uint32_t b = cfg->order[i];
+        cfg->leave[cfg->dominator[b]] += cfg->leave[b];
+    }
+    for (uint32_t i = 0; i < cfg->order_count; i++) {
+        uint32_t b = cfg->order[i];
+        uint32_t size = cfg->leave[b];
+        uint32_t up = cfg->dominator[b];
+        cfg->enter[b] = i == 0 ? 0 : cfg->leave[up];
+        if (i > 0) {
+            cfg->leave[up] += size; /* where the next block below `up` goes */
+        }
+        cfg->leave[b] = cfg->enter[b] + 1;
+    }
+}
+
 bool ptx_cfg_dominates(const ptx_cfg *cfg, uint32_t a, uint32_t b)
 {
     if (cfg->number[a] == PTX_NONE || cfg->number[b] == PTX_NONE) {
         return false;
     }
-    while (cfg->number[b] > cfg->number[a]) {
-        b = cfg->dominator[b];
-    }
-    return a == b;
+    return cfg->enter[a] <= cfg->enter[b] && cfg->enter[b] < cfg->leave[a];
 }
 
 /* ---- Loops ------------------------------------------------------------------------------------
@@ -278,8 +299,8 @@ evocc_status ptx_cfg_new(ptx_cfg **out, const ptx_module *module, const ptx_func
     }
     uint32_t n = function->block_count;
     *cfg = (ptx_cfg){.function = function, .count = n};
-    uint32_t **const arrays[] = {&cfg->order, &cfg->number,      &cfg->dominator,
-                                 &cfg->loop,  &cfg->parent_loop, &cfg->depth};
+    uint32_t **const arrays[] = {&cfg->order, &cfg->number, &cfg->dominator,   &cfg->enter,
+                                 &cfg->leave, &cfg->loop,   &cfg->parent_loop, &cfg->depth};
     bool good = true;
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
         *arrays[i] = mem_alloc((size_t)n + 1, sizeof(uint32_t));
@@ -291,6 +312,7 @@ evocc_status ptx_cfg_new(ptx_cfg **out, const ptx_module *module, const ptx_func
     good = good && make_edges(cfg, module) && make_order(cfg);
     if (good) {
         make_dominators(cfg);
+        number_tree(cfg);
         good = make_loops(cfg);
     }
     if (!good) {
@@ -308,8 +330,8 @@ void ptx_cfg_free(ptx_cfg *cfg)
     }
     uint32_t *const owned[] = {
         cfg->successor_start, cfg->successor, cfg->predecessor_start, cfg->predecessor,
-        cfg->order,           cfg->number,    cfg->dominator,         cfg->loop,
-        cfg->parent_loop,     cfg->depth};
+        cfg->order,           cfg->number,    cfg->dominator,         cfg->enter,
+        cfg->leave,           cfg->loop,      cfg->parent_loop,       cfg->depth};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) {
         mem_free(owned[i]);
     }

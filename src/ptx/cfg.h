@@ -17,6 +17,8 @@ typedef struct ptx_cfg {
     uint32_t order_count;
     uint32_t *number;    /* place of a block in `order`; PTX_NONE: unreachable */
     uint32_t *dominator; /* immediate dominator; of the first block itself; PTX_NONE: unreachable */
+    uint32_t *enter;     /* place in a preorder of the dominator tree */
+    uint32_t *leave;     /* first place behind the blocks that it dominates */
     uint32_t *loop;      /* header of the innermost loop around a block; PTX_NONE: none */
     uint32_t *parent_loop; /* of a header: header of the loop around its loop; PTX_NONE: none */
     uint32_t *depth;       /* number of loops around a block */

@@ -88,7 +88,7 @@ ptx_worlds ptx_run_not_taken(const ptx_run *r, const ptx_statement *branch);
  * not. */
 void ptx_run_learn(ptx_run *r);
 
-/* Forgets what blocks wrote, but not which registers are expandable. */
+/* Forgets what the block at hand wrote, but not which registers are expandable. */
 void ptx_run_forget(ptx_run *r);
 
 /* True when more `bar.warp.sync` of all lanes would add nothing to block b: an instruction in it is
