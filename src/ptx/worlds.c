@@ -4,196 +4,6 @@
 
 #include <string.h>
 
-typedef enum meaning {
-    OPAQUE,
-    COMMUTATIVE, /* opaque, but the first two sources may be exchanged */
-    MOVE,
-    ADD,
-    SUBTRACT,
-    NEGATE,
-    MULTIPLY, /* low half, or all of it when wide */
-    MULTIPLY_ADD,
-    SHIFT_LEFT,
-    SHIFT_RIGHT,
-    AND,
-    OR,
-    XOR,
-    NOT,
-    LOOKUP, /* lop3 */
-    EXTRACT,
-    CONVERT,
-    SELECT,
-    COMPARE,
-    COUNT
-} meaning;
-
-/* ---- Opcodes ----------------------------------------------------------------------------------
- */
-
-static bool starts(const char *opcode, const char *word)
-{
-    size_t length = strlen(word);
-    return strncmp(opcode, word, length) == 0 && (opcode[length] == '.' || opcode[length] == '\0');
-}
-
-/* The width of a type modifier such as ".s32", and whether it is an integer. */
-static bool integer_type(const char *part, size_t length, unsigned *width, bool *is_signed)
-{
-    static const struct {
-        const char *text;
-        unsigned width;
-    } types[] = {{"b8", 8},   {"u8", 8},   {"s8", 8},   {"b16", 16}, {"u16", 16},
-                 {"s16", 16}, {"b32", 32}, {"u32", 32}, {"s32", 32}, {"b64", 64},
-                 {"u64", 64}, {"s64", 64}, {"pred", 1}};
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
-        if (strlen(types[i].text) == length && memcmp(types[i].text, part, length) == 0) {
-            *width = types[i].width;
-            *is_signed = part[0] == 's';
-            return true;
-        }
-    }
-    return false;
-}
-
-/* The types among an opcode's parts, in order. Returns how many; floats count as width 0. */
-static size_t types_of(const char *opcode, unsigned widths[4], bool is_signed[4])
-{
-    size_t count = 0;
-    for (const char *dot = strchr(opcode, '.'); dot != NULL && count < 4;
-         dot = strchr(dot + 1, '.')) {
-        size_t length = strcspn(dot + 1, ".");
-        if (integer_type(dot + 1, length, &widths[count], &is_signed[count])) {
-            count++;
-        } else if (dot[1] == 'f' || dot[1] == 'e' || strncmp(dot + 1, "bf16", 4) == 0 ||
-                   strncmp(dot + 1, "tf32", 4) == 0) {
-            if (dot[2] >= '0' && dot[2] <= '9') {
-                widths[count] = 0;
-                is_signed[count++] = false;
-            }
-        }
-    }
-    return count;
-}
-
-static bool is_cache_modifier(const char *part, size_t length)
-{
-    static const char *const words[] = {"ca", "cg", "cs", "lu", "wb"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        if (strlen(words[i]) == length && memcmp(words[i], part, length) == 0) {
-            return true;
-        }
-    }
-    return length > 4 && (memcmp(part, "L1::", 4) == 0 || memcmp(part, "L2::", 4) == 0);
-}
-
-uint32_t ptx_element_bytes(const char *opcode)
-{
-    static const char *const strong[] = {".volatile", ".relaxed", ".acquire", ".release",
-                                         ".mmio",     ".async",   ".bulk"};
-    bool vector = ptx_opcode_has(opcode, ".v2") || ptx_opcode_has(opcode, ".v4") ||
-                  ptx_opcode_has(opcode, ".v8");
-    if (!vector || (!starts(opcode, "ld") && !starts(opcode, "st"))) {
-        return 0;
-    }
-    for (size_t i = 0; i < sizeof strong / sizeof *strong; i++) {
-        if (ptx_opcode_has(opcode, strong[i])) {
-            return 0;
-        }
-    }
-    const char *type = strrchr(opcode, '.') + 1;
-    static const char *const bits[] = {"8", "16", "32", "64", "128"};
-    for (uint32_t i = 0; i < sizeof bits / sizeof *bits; i++) {
-        if (strchr("bsuf", *type) != NULL && strcmp(type + 1, bits[i]) == 0) {
-            return 1U << i;
-        }
-    }
-    return 0;
-}
-
-static uint64_t hash_opcode(const char *opcode)
-{
-    bool memory = starts(opcode, "ld") || starts(opcode, "st") || starts(opcode, "cp.async");
-    bool scalar = ptx_element_bytes(opcode) != 0;
-    uint64_t hash = 0;
-    for (const char *part = opcode;;) {
-        size_t length = strcspn(part, ".");
-        bool split = scalar && length == 2 && part[0] == 'v';
-        if (!split && (!memory || !is_cache_modifier(part, length))) {
-            hash = hash64(part, length, hash + 1);
-        }
-        if (part[length] == '\0') {
-            return hash;
-        }
-        part += length + 1;
-    }
-}
-
-static const struct {
-    const char *word;
-    uint8_t kind;
-} integer_rows[] = {{"mov", MOVE},    {"add", ADD},         {"sub", SUBTRACT},
-                    {"neg", NEGATE},  {"shl", SHIFT_LEFT},  {"shr", SHIFT_RIGHT},
-                    {"and", AND},     {"or", OR},           {"xor", XOR},
-                    {"not", NOT},     {"lop3", LOOKUP},     {"bfe", EXTRACT},
-                    {"cvt", CONVERT}, {"min", COMMUTATIVE}, {"max", COMMUTATIVE}};
-
-static bool has_rare(const char *opcode)
-{
-    static const char *const words[] = {".sat", ".cc", ".hi", ".relu", ".pack", ".v2", ".v4"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        if (ptx_opcode_has(opcode, words[i])) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static uint8_t kind_of(const char *opcode, bool integer)
-{
-    if (starts(opcode, "selp")) {
-        return SELECT;
-    }
-    if (starts(opcode, "setp")) {
-        return COMPARE;
-    }
-    if (starts(opcode, "mov") && !has_rare(opcode)) {
-        return MOVE;
-    }
-    bool multiply = starts(opcode, "mul"), fused = starts(opcode, "mad") || starts(opcode, "fma");
-    if (!integer || has_rare(opcode)) {
-        bool commutes = multiply || fused || starts(opcode, "add") || starts(opcode, "min") ||
-                        starts(opcode, "max");
-        return commutes ? COMMUTATIVE : OPAQUE;
-    }
-    if (multiply || fused) {
-        return multiply ? MULTIPLY : MULTIPLY_ADD;
-    }
-    for (size_t i = 0; i < sizeof integer_rows / sizeof *integer_rows; i++) {
-        if (starts(opcode, integer_rows[i].word)) {
-            return integer_rows[i].kind;
-        }
-    }
-    return OPAQUE;
-}
-
-ptx_meaning ptx_meaning_of(const char *opcode)
-{
-    unsigned widths[4] = {0};
-    bool is_signed[4] = {false};
-    size_t types = types_of(opcode, widths, is_signed);
-    size_t expected = starts(opcode, "cvt") ? 2 : 1;
-    bool integer = types == expected && widths[0] != 0 && (expected == 1 || widths[1] != 0) &&
-                   strstr(opcode, "x2") == NULL;
-    ptx_meaning m = {.kind = kind_of(opcode, integer), .hash = hash_opcode(opcode)};
-    if (integer) {
-        size_t source = expected - 1;
-        m.width = (uint8_t)widths[source];
-        m.is_signed = is_signed[source];
-        m.result_width = (uint8_t)(ptx_opcode_has(opcode, ".wide") ? 2 * widths[0] : widths[0]);
-    }
-    return m;
-}
-
 /* ---- Values -----------------------------------------------------------------------------------
  */
 
@@ -308,7 +118,7 @@ unsigned ptx_register_width(const ptx_module *module, uint32_t register_id)
     bool is_signed;
     size_t length = ptx_span_length(type);
     const char *text = ptx_at(module, type);
-    if (length > 1 && integer_type(text + 1, length - 1, &width, &is_signed)) {
+    if (length > 1 && ptx_integer_type(text + 1, length - 1, &width, &is_signed)) {
         return width;
     }
     if (length == 4 && memcmp(text, ".f32", 4) == 0) {
@@ -413,29 +223,29 @@ static bool all_constant(const bool *constant, size_t from, size_t to)
 /* Whether a kind takes bits of its sources rather than whole words. */
 static bool takes_bits(const ptx_meaning *m, size_t results)
 {
-    switch ((meaning)m->kind) {
-    case AND:
-    case OR:
-    case XOR:
-    case NOT:
-    case LOOKUP:
-    case EXTRACT:
-    case SHIFT_RIGHT:
+    switch ((ptx_meaning_kind)m->kind) {
+    case PTX_MEANS_AND:
+    case PTX_MEANS_OR:
+    case PTX_MEANS_XOR:
+    case PTX_MEANS_NOT:
+    case PTX_MEANS_LOOKUP:
+    case PTX_MEANS_EXTRACT:
+    case PTX_MEANS_SHIFT_RIGHT:
         return true;
-    case MOVE:
+    case PTX_MEANS_MOVE:
         return results > 1;
-    case OPAQUE:
-    case COMMUTATIVE:
-    case ADD:
-    case SUBTRACT:
-    case NEGATE:
-    case MULTIPLY:
-    case MULTIPLY_ADD:
-    case SHIFT_LEFT:
-    case CONVERT:
-    case SELECT:
-    case COMPARE:
-    case COUNT:
+    case PTX_MEANS_OPAQUE:
+    case PTX_MEANS_COMMUTATIVE:
+    case PTX_MEANS_ADD:
+    case PTX_MEANS_SUBTRACT:
+    case PTX_MEANS_NEGATE:
+    case PTX_MEANS_MULTIPLY:
+    case PTX_MEANS_MULTIPLY_ADD:
+    case PTX_MEANS_SHIFT_LEFT:
+    case PTX_MEANS_CONVERT:
+    case PTX_MEANS_SELECT:
+    case PTX_MEANS_COMPARE:
+    case PTX_MEANS_COUNT:
         break;
     }
     return false;
@@ -443,34 +253,34 @@ static bool takes_bits(const ptx_meaning *m, size_t results)
 
 static bool makes_word(const ptx_meaning *m, const ptx_worlds *s, size_t count)
 {
-    switch ((meaning)m->kind) {
-    case ADD:
-    case SUBTRACT:
-    case NEGATE:
-    case MULTIPLY:
-    case MULTIPLY_ADD:
-    case SHIFT_LEFT:
+    switch ((ptx_meaning_kind)m->kind) {
+    case PTX_MEANS_ADD:
+    case PTX_MEANS_SUBTRACT:
+    case PTX_MEANS_NEGATE:
+    case PTX_MEANS_MULTIPLY:
+    case PTX_MEANS_MULTIPLY_ADD:
+    case PTX_MEANS_SHIFT_LEFT:
         return true;
-    case MOVE:
-    case CONVERT:
+    case PTX_MEANS_MOVE:
+    case PTX_MEANS_CONVERT:
         for (size_t i = 0; i < count; i++) {
             if (s[i].word) {
                 return true;
             }
         }
         break;
-    case AND:
-    case OR:
-    case XOR:
-    case NOT:
-    case LOOKUP:
-    case EXTRACT:
-    case SHIFT_RIGHT:
-    case OPAQUE:
-    case COMMUTATIVE:
-    case SELECT:
-    case COMPARE:
-    case COUNT:
+    case PTX_MEANS_AND:
+    case PTX_MEANS_OR:
+    case PTX_MEANS_XOR:
+    case PTX_MEANS_NOT:
+    case PTX_MEANS_LOOKUP:
+    case PTX_MEANS_EXTRACT:
+    case PTX_MEANS_SHIFT_RIGHT:
+    case PTX_MEANS_OPAQUE:
+    case PTX_MEANS_COMMUTATIVE:
+    case PTX_MEANS_SELECT:
+    case PTX_MEANS_COMPARE:
+    case PTX_MEANS_COUNT:
         break;
     }
     return false;
@@ -485,34 +295,34 @@ static uint64_t bits_of(const ptx_worlds *v, int w, unsigned width)
 /* How many sources a kind takes when it can be computed here; the rest is opaque. */
 static bool is_computed(const ptx_meaning *m, const bool *constant, size_t count, size_t results)
 {
-    switch ((meaning)m->kind) {
-    case MOVE:
+    switch ((ptx_meaning_kind)m->kind) {
+    case PTX_MEANS_MOVE:
         return true;
-    case ADD:
-    case SUBTRACT:
-    case MULTIPLY:
-    case AND:
-    case OR:
-    case XOR:
+    case PTX_MEANS_ADD:
+    case PTX_MEANS_SUBTRACT:
+    case PTX_MEANS_MULTIPLY:
+    case PTX_MEANS_AND:
+    case PTX_MEANS_OR:
+    case PTX_MEANS_XOR:
         return count == 2 && results == 1;
-    case MULTIPLY_ADD:
+    case PTX_MEANS_MULTIPLY_ADD:
         return count == 3 && results == 1;
-    case NEGATE:
-    case NOT:
-    case CONVERT:
+    case PTX_MEANS_NEGATE:
+    case PTX_MEANS_NOT:
+    case PTX_MEANS_CONVERT:
         return count == 1 && results == 1;
-    case SHIFT_LEFT:
-    case SHIFT_RIGHT:
+    case PTX_MEANS_SHIFT_LEFT:
+    case PTX_MEANS_SHIFT_RIGHT:
         return count == 2 && results == 1 && constant[1];
-    case LOOKUP:
+    case PTX_MEANS_LOOKUP:
         return count == 4 && results == 1 && constant[3];
-    case EXTRACT:
+    case PTX_MEANS_EXTRACT:
         return count == 3 && results == 1 && all_constant(constant, 1, 3);
-    case OPAQUE:
-    case COMMUTATIVE:
-    case SELECT:
-    case COMPARE:
-    case COUNT:
+    case PTX_MEANS_OPAQUE:
+    case PTX_MEANS_COMMUTATIVE:
+    case PTX_MEANS_SELECT:
+    case PTX_MEANS_COMPARE:
+    case PTX_MEANS_COUNT:
         break;
     }
     return false;
@@ -522,40 +332,40 @@ static bool is_computed(const ptx_meaning *m, const bool *constant, size_t count
 static uint64_t compute(const ptx_meaning *m, uint64_t a, uint64_t b, uint64_t c, uint64_t d,
                         uint64_t addend)
 {
-    switch ((meaning)m->kind) {
-    case ADD:
+    switch ((ptx_meaning_kind)m->kind) {
+    case PTX_MEANS_ADD:
         return a + b;
-    case SUBTRACT:
+    case PTX_MEANS_SUBTRACT:
         return a - b;
-    case NEGATE:
+    case PTX_MEANS_NEGATE:
         return 0 - a;
-    case MULTIPLY:
+    case PTX_MEANS_MULTIPLY:
         return a * b;
-    case MULTIPLY_ADD:
+    case PTX_MEANS_MULTIPLY_ADD:
         return a * b + addend;
-    case SHIFT_LEFT:
+    case PTX_MEANS_SHIFT_LEFT:
         return shift_left(a, b, m->width);
-    case SHIFT_RIGHT:
+    case PTX_MEANS_SHIFT_RIGHT:
         return shift_right(a, low_bits(b, 32), m->width, m->is_signed);
-    case AND:
+    case PTX_MEANS_AND:
         return a & b;
-    case OR:
+    case PTX_MEANS_OR:
         return a | b;
-    case XOR:
+    case PTX_MEANS_XOR:
         return a ^ b;
-    case NOT:
+    case PTX_MEANS_NOT:
         return ~a;
-    case LOOKUP:
+    case PTX_MEANS_LOOKUP:
         return lookup(a, b, c, d);
-    case EXTRACT:
+    case PTX_MEANS_EXTRACT:
         return extract(a, b, c, m);
-    case CONVERT:
-    case OPAQUE:
-    case COMMUTATIVE:
-    case MOVE:
-    case SELECT:
-    case COMPARE:
-    case COUNT:
+    case PTX_MEANS_CONVERT:
+    case PTX_MEANS_OPAQUE:
+    case PTX_MEANS_COMMUTATIVE:
+    case PTX_MEANS_MOVE:
+    case PTX_MEANS_SELECT:
+    case PTX_MEANS_COMPARE:
+    case PTX_MEANS_COUNT:
         break;
     }
     return a;
@@ -565,13 +375,13 @@ static ptx_worlds apply_special(const ptx_meaning *m, const ptx_worlds *s, size_
                                 size_t index, size_t results)
 {
     ptx_worlds v = {.word = false};
-    if (m->kind == SELECT && count == 3) {
+    if (m->kind == PTX_MEANS_SELECT && count == 3) {
         return ptx_worlds_select(&s[2], &s[0], &s[1]);
     }
     /* setp p|q without a combining predicate: q is the negation of p. */
-    bool negated = m->kind == COMPARE && results == 2 && index == 1 && count == 2;
+    bool negated = m->kind == PTX_MEANS_COMPARE && results == 2 && index == 1 && count == 2;
     for (int w = 0; w < PTX_WORLDS; w++) {
-        v.in[w] = opaque(m, s, count, w, negated ? 0 : index, m->kind == COMMUTATIVE);
+        v.in[w] = opaque(m, s, count, w, negated ? 0 : index, m->kind == PTX_MEANS_COMMUTATIVE);
         v.in[w] = negated ? ~v.in[w] : v.in[w];
     }
     return v;
@@ -589,7 +399,7 @@ ptx_worlds ptx_worlds_apply(const ptx_meaning *m, const ptx_worlds *s, const boo
     bool bits = takes_bits(m, results);
     v.word = makes_word(m, s, count) && !bits;
     for (int w = 0; w < PTX_WORLDS; w++) {
-        if (m->kind == MOVE) {
+        if (m->kind == PTX_MEANS_MOVE) {
             v.in[w] = move(s, count, w, result_width, index, results);
             continue;
         }
@@ -604,37 +414,4 @@ ptx_worlds ptx_worlds_apply(const ptx_meaning *m, const ptx_worlds *s, const boo
     }
     ptx_worlds_truncate(&v, result_width);
     return v;
-}
-
-bool ptx_literal(uint64_t *out, const char *text, size_t length)
-{
-    unsigned base = 10;
-    size_t at = 0;
-    if (length > 2 && text[0] == '0' && strchr("xXfFdD", text[1]) != NULL) {
-        base = 16;
-        at = 2;
-    } else if (length > 2 && text[0] == '0' && strchr("bB", text[1]) != NULL) {
-        base = 2;
-        at = 2;
-    } else if (length > 1 && text[0] == '0') {
-        base = 8;
-        at = 1;
-    }
-    uint64_t value = 0;
-    for (; at < length; at++) {
-        char c = text[at];
-        unsigned digit = c >= '0' && c <= '9'   ? (unsigned)(c - '0')
-                         : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a') + 10
-                         : c >= 'A' && c <= 'F' ? (unsigned)(c - 'A') + 10
-                                                : 99;
-        if (digit >= base) {
-            if (at + 1 == length && (c == 'u' || c == 'U')) {
-                break;
-            }
-            return false;
-        }
-        value = value * base + digit;
-    }
-    *out = value;
-    return true;
 }

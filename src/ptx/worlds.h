@@ -18,6 +18,7 @@
 #ifndef PTX_WORLDS_H
 #define PTX_WORLDS_H
 
+#include "ptx/meaning.h"
 #include "ptx/module.h"
 
 enum { PTX_WORLDS = 16 };
@@ -26,20 +27,6 @@ typedef struct ptx_value_worlds {
     uint64_t in[PTX_WORLDS];
     bool word; /* a result of arithmetic; else its bits are independent of each other */
 } ptx_worlds;
-
-/* What the checker knows about an opcode. */
-typedef struct ptx_meaning {
-    uint8_t kind;                /* private */
-    uint8_t width, result_width; /* bits of sources and of the result; 0: as the register */
-    bool is_signed;
-    uint64_t hash; /* of the opcode without what only concerns caches */
-} ptx_meaning;
-
-ptx_meaning ptx_meaning_of(const char *opcode);
-
-/* Bytes of one element of a weak vector load or store; 0 for every other opcode. Its hash is that
-   of the scalar opcode. */
-uint32_t ptx_element_bytes(const char *opcode);
 
 /* An unknown: the same for the same words. */
 ptx_worlds ptx_worlds_unknown(const char *kind, const char *name, size_t length, uint64_t number);
@@ -66,9 +53,5 @@ unsigned ptx_register_width(const ptx_module *module, uint32_t register_id);
 ptx_worlds ptx_worlds_apply(const ptx_meaning *meaning, const ptx_worlds *sources,
                             const bool *constant, size_t count, unsigned result_width, size_t index,
                             size_t results);
-
-/* The bits of a literal ("-12" without its sign, "0x1F", "0f3F800000"); false when not understood.
- */
-bool ptx_literal(uint64_t *out, const char *text, size_t length);
 
 #endif
