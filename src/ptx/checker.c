@@ -320,6 +320,9 @@ static evocc_status find_twins(twin_map *twins, const ptx_run *a, const ptx_run 
                 twins->in_rewritten[i] = PTX_NONE;
             } else {
                 size_t found = map_get(&names, copy, key.length);
+                /* Several scopes within blocks may use one name, and nothing outlives them. */
+                bool local = r->scope_numbers[reg->scope] == PTX_SCOPE_IN_BLOCK;
+                found = local ? MAP_NONE : found;
                 twins->in_original[i] = found == MAP_NONE ? PTX_NONE : (uint32_t)found;
                 if (found != MAP_NONE) {
                     twins->in_rewritten[found] = i;

@@ -37,6 +37,13 @@ static const found founds[] = {
      "ld.param.u32 %r2, [n];\n and.b32 %r1, %r2, 1;\n T: .branchtargets A, B;\n brx.idx %r1, T;\n"
      "A:\n st.global.u32 [g], %r1;\n B:",
      "remat@k=all2 slice@k=all"},
+    {"names of scopes within a block are of that scope alone: no twins in the other module",
+     "ld.global.u32 %r2, [g];\n{.reg .f16 low,high;\nmov.b16 %h1, high;}\n"
+     "{.reg .f16 low,high;\nmov.b32 {low,high}, %r2;\nmov.b16 %h2, high;}\n"
+     "{cvt.f32.f16 %f1, %h2;}\n{rcp.approx.ftz.f32 %f2, %f1;}\n@%p1 bra L;\n"
+     "fma.rn.f32 %f3, %f2, %f4, %f5;\n{cvt.rn.f16.f32 %h3, %f3;}\nL:\n"
+     "{mov.b32 %r3, {%h4,%h3};}\nst.global.u32 [g], %r3;",
+     "maxnreg@k=64"},
     {"what a call returns is no parameter of the entry", CALLS, "remat@k=all1"},
     {"nor with every pass that moves values", CALLS, "remat@k=all2 sink@k=any order@k=late"},
 };
