@@ -51,8 +51,11 @@ typedef struct ptx_limits {
     bool allow_numerics; /* also list controls that may change results */
 } ptx_limits;
 
-/* Adds the controls of one entry to a space that is not finished: "order@fa", "order@fa.b4",
-   "frequency@fa.b4", ... each with stage ptx, help, PTX ISA section, parent and group. */
+/* Adds the controls of one entry to a space that is not finished, each with stage ptx, help, PTX
+   ISA section, parent and group. A name is a kind, an entry and, for an exception to the wide form,
+   a site of the original text: "order@fa", its fifth block "order@fa.b4", that block's second
+   eligible load "load-cache@fa.b4.ld1" (st, cp likewise), the fourth value with a single pure
+   definition "slice@fa.v3", a loop by its header "unroll@fa.loop.b4". */
 evocc_status ptx_add_controls(evocc_space *space, const ptx_module *module, const char *entry,
                               const ptx_limits *limits, evocc_error *error);
 
