@@ -6,7 +6,9 @@
 
 #include "ptx/checker.h"
 
+#include <dirent.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 /* ---- What was found ---------------------------------------------------------------------------
  */
@@ -110,9 +112,118 @@ static void test_late_result(void **state)
     strbuf_dispose(&late);
 }
 
+/* ---- Properties -------------------------------------------------------------------------------
+ */
+
+static void assert_prints(const ptx_module *module, const char *text, size_t length)
+{
+    strbuf printed = {0}, normal = {0}, twice = {0};
+    ptx_print(&printed, module);
+    assert_int_equal(printed.length, length);
+    assert_memory_equal(printed.data, text, length);
+    ptx_normal_form(&normal, module);
+    ptx_module *again = module_of(strbuf_text(&normal));
+    ptx_normal_form(&twice, again);
+    assert_string_equal(strbuf_text(&normal), strbuf_text(&twice));
+    ptx_free(again);
+    strbuf_dispose(&printed);
+    strbuf_dispose(&normal);
+    strbuf_dispose(&twice);
+}
+
+static evocc_space *controls_of(const ptx_module *module)
+{
+    evocc_error error;
+    evocc_space *space = NULL;
+    const ptx_limits limits = {.max_version = 90};
+    assert_int_equal(space_new(&space, &error), EVOCC_OK);
+    for (size_t i = 0; i < ptx_entry_count(module); i++) {
+        assert_int_equal(
+            ptx_add_controls(space, module, ptx_entry_name(module, i), &limits, &error), EVOCC_OK);
+    }
+    assert_int_equal(space_finish(space, &error), EVOCC_OK);
+    return space;
+}
+
+/* As a search draws it, or every control uniformly. */
+static bool draw(const evocc_space *space, rng *random, bool dense, int32_t *genes)
+{
+    evocc_error error;
+    for (size_t i = 0; i < space_count(space) && dense; i++) {
+        uint64_t size = (uint64_t)space_get(space, i)->size;
+        genes[i] = (int32_t)rng_below(random, size + 1) - 1;
+    }
+    return dense ? space_repair(space, random, genes)
+                 : space_sample(space, random, genes, &error) == EVOCC_OK;
+}
+
+static void assert_candidate(const ptx_module *module, const char *name, const evocc_space *space,
+                             const int32_t *genes)
+{
+    strbuf words = {0};
+    size_t limit = space_count(space), count = 0;
+    ptx_setting *settings = mem_alloc(limit + 1, sizeof *settings);
+    space_candidate_text(&words, space, genes);
+    for (char *word = strtok(words.data, " "); word != NULL; word = strtok(NULL, " ")) {
+        char *equals = strchr(word, '=');
+        *equals = '\0';
+        settings[count++] = (ptx_setting){word + strlen("ptx/"), equals + 1};
+    }
+    if (count > 0) {
+        assert_good(module, name, settings, count);
+    }
+    mem_free(settings);
+    strbuf_dispose(&words);
+}
+
+static void assert_properties(const char *name)
+{
+    enum { CANDIDATES = 6 };
+    evocc_error error;
+    char path[512];
+    size_t length;
+    snprintf(path, sizeof path, "tests/ptx/data/corpus/%s", name);
+    char *text = text_of_file(path, &length);
+    ptx_module *module = module_of(text);
+    assert_prints(module, text, length);
+    if (ptx_check(module, module, &error) != EVOCC_OK) {
+        fail_msg("%s is not itself: %s", name, error.message);
+    }
+    evocc_space *space = controls_of(module);
+    int32_t *genes = mem_alloc(space_count(space) + 1, sizeof *genes);
+    rng random;
+    rng_seed(&random, 4);
+    for (int i = 0; i < CANDIDATES && space_count(space) > 0; i++) {
+        if (draw(space, &random, i % 2 == 1, genes)) {
+            assert_candidate(module, name, space, genes);
+        }
+    }
+    mem_free(genes);
+    space_free(space);
+    ptx_free(module);
+    mem_free(text);
+}
+
+static void test_properties(void **state)
+{
+    (void)state;
+    size_t files = 0;
+    DIR *folder = opendir(EVOCC_SOURCE_DIR "/tests/ptx/data/corpus");
+    assert_non_null(folder);
+    for (const struct dirent *entry; (entry = readdir(folder)) != NULL;) {
+        if (strstr(entry->d_name, ".ptx") != NULL) {
+            assert_properties(entry->d_name);
+            files++;
+        }
+    }
+    closedir(folder);
+    assert_true(files >= 16);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_found),
-                                       cmocka_unit_test(test_late_result)};
+                                       cmocka_unit_test(test_late_result),
+                                       cmocka_unit_test(test_properties)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

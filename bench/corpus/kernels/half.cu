@@ -22,8 +22,10 @@ extern "C" __global__ void bf16_maths(__nv_bfloat162 *o, const __nv_bfloat162 *a
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= n) return;
     __nv_bfloat162 x = a[i], y = a[i + n];
+#if __CUDA_ARCH__ >= 800
     x = __hfma2_relu(x, y, x);
-    x = __hadd2(h2exp2(x), h2tanh(y));
+#endif
+    x = __hadd2(h2exp2(x), h2log2(y));
     float2 f = __bfloat1622float2(x);
     o[i] = __floats2bfloat162_rn(f.x * 2, f.y - 1);
 }

@@ -10,7 +10,7 @@ extern "C" __global__ void __maxnreg__(32) few(float *o, const float *a, int n)
 }
 #if __CUDA_ARCH__ >= 900
 extern "C" __global__ void __launch_bounds__(128, 2, 4) clustered(float *o) { o[threadIdx.x] = blockIdx.x; }
-extern "C" __global__ void __block_size__((64, 2), (2)) sized(float *o) { o[threadIdx.x] = blockIdx.x; }
+extern "C" __global__ void __block_size__((64, 2, 1), (2, 1, 1)) sized(float *o) { o[threadIdx.x] = blockIdx.x; }
 #endif
 struct big { int a[100]; short b; char c[3]; double d; };
 extern "C" __global__ void parameters(const __grid_constant__ big p, int *o, char c, short s, int3 t) { o[threadIdx.x] = p.a[threadIdx.x % 100] + p.c[o[1] & 1] + (int)p.d + c * s + t.z; }
