@@ -5,7 +5,7 @@
 #define TILE_K 8
 #endif
 
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(256, 2)
     sgemm(const float *__restrict__ a, const float *__restrict__ b, float *__restrict__ c, int m,
           int n, int k)
 {

@@ -365,6 +365,7 @@ static evocc_status load(gpu *g, const strbuf *frame, bool *fits, uint64_t *hash
     *hash = wire_get_u64(&body);
     *fits = !body.failed;
     if (loaded.status != EVOCC_OK) {
+        bury(g, 0); /* half a workload is none */
         if (error != NULL) {
             *error = loaded;
         }

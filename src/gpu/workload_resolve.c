@@ -77,7 +77,7 @@ static evocc_status read_extents(resolver *r, uint32_t out[3], const yaml_node *
     for (size_t i = 0; status == EVOCC_OK && i < count; i++) {
         double value = 0;
         status = whole(r, &value, items[i], r->name_count, 1, high);
-        out[i] = (uint32_t)value;
+        out[i] = status == EVOCC_OK ? (uint32_t)value : 0;
     }
     return status;
 }
@@ -116,7 +116,7 @@ static evocc_status read_launch(resolver *r, gpu_launch *launch, const yaml_node
     const yaml_node *bytes = yaml_get(node, "shared");
     if (status == EVOCC_OK && bytes != NULL) {
         status = whole(r, &shared, bytes, r->name_count, 0, 1 << 20);
-        launch->shared_bytes = (uint32_t)shared;
+        launch->shared_bytes = status == EVOCC_OK ? (uint32_t)shared : 0;
     }
     return status;
 }

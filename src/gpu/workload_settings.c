@@ -27,7 +27,9 @@ static evocc_status count_setting(resolver *r, uint32_t *out, const yaml_node *m
     if (status == EVOCC_OK && value != floor(value)) {
         status = resolve_bad(r, yaml_get(mapping, key), "a whole number is expected here");
     }
-    *out = (uint32_t)value;
+    if (status == EVOCC_OK) {
+        *out = (uint32_t)value;
+    }
     return status;
 }
 
@@ -60,7 +62,7 @@ evocc_status resolve_check(resolver *r, const yaml_node *node)
     }
     if (status == EVOCC_OK) {
         status = resolve_setting(r, &seed, node, "seed", 0, 9e15);
-        c->seed = (uint64_t)seed;
+        c->seed = status == EVOCC_OK ? (uint64_t)seed : 0;
     }
     return status;
 }
