@@ -24,7 +24,8 @@ enum {
     FENCE_EACH64 = 4,
     FENCE_LOADS,
     FENCE_SEED1,
-    FENCE_COUNT = sizeof values / sizeof *values
+    FENCE_COUNT = sizeof values / sizeof *values,
+    MAX_SITES = 96
 };
 
 static const char *opcode_of(const ptx_module *m, const ptx_statement *s)
@@ -120,12 +121,14 @@ static evocc_status enumerate(ptx_catalogue *c)
     if (sites > 0) {
         status = ptx_catalogue_add(c, "", values, FENCE_COUNT, FENCE_OFF, 1, c->pass->help);
     }
+    size_t shown = sites < MAX_SITES ? sites : MAX_SITES, added = 0;
     for (uint32_t b = 0; b < f->block_count && status == EVOCC_OK && sites > 1; b++) {
         char site[24];
-        if (admits_fences(m, &m->blocks[f->first_block + b])) {
+        if (added < shown && admits_fences(m, &m->blocks[f->first_block + b])) {
             snprintf(site, sizeof site, "b%u", b);
-            status = ptx_catalogue_add(c, site, values, FENCE_COUNT, FENCE_OFF, sites,
+            status = ptx_catalogue_add(c, site, values, FENCE_COUNT, FENCE_OFF, shown,
                                        "The same for this block alone.");
+            added++;
         }
     }
     return status;

@@ -21,13 +21,13 @@ static bool covers(int32_t variant, const ptx_facts *f, uint32_t statement)
     return hash64(&place, sizeof place, (uint64_t)variant) % shares[variant] == 0;
 }
 
-enum { MAX_MODES = 4, MAX_VALUES = 1 + MAX_MODES * PTX_FORM_VARIANTS };
+enum { MAX_MODES = 4, MAX_VALUES = 1 + MAX_MODES * PTX_FORM_VARIANTS, MAX_SITES = 96 };
 
 /* Where the forms apply. */
 typedef struct places {
     uint32_t of_mode[MAX_MODES];
-    bool *in_block;
-    uint32_t blocks; /* how many of them are true */
+    uint32_t *in_block;
+    uint32_t blocks; /* how many of them are not 0 */
 } places;
 
 /* `graft` is for asking only: its edits are dropped. */
@@ -45,10 +45,10 @@ static void find_places(places *p, ptx_graft *graft, const ptx_forms *forms)
                 strbuf_clear(&text);
                 bool yes = forms->form(&text, graft, i, mode);
                 p->of_mode[mode] += yes;
-                p->in_block[b] = p->in_block[b] || yes;
+                p->in_block[b] += yes;
             }
         }
-        p->blocks += p->in_block[b];
+        p->blocks += p->in_block[b] > 0;
     }
     graft->failed = graft->failed || text.failed;
     strbuf_dispose(&text);
@@ -70,6 +70,34 @@ static int32_t collect_values(const char **offered, const places *p, const ptx_f
     return count;
 }
 
+/* Of more blocks than there are sites those with the most places: all with at least `least` of
+   them, and the first `more` of those with one less. */
+typedef struct cut {
+    uint32_t least, more;
+} cut;
+
+static cut find_cut(const places *p, uint32_t block_count)
+{
+    enum { ENOUGH = 512 };
+    uint32_t with[ENOUGH] = {0}, sites = 0, least = ENOUGH;
+    for (uint32_t b = 0; b < block_count; b++) {
+        with[p->in_block[b] < ENOUGH ? p->in_block[b] : ENOUGH - 1]++;
+    }
+    for (; least > 1 && sites + with[least - 1] <= MAX_SITES; least--) {
+        sites += with[least - 1];
+    }
+    return (cut){least, least > 1 ? MAX_SITES - sites : 0};
+}
+
+static bool is_site(const places *p, uint32_t block, cut *rest)
+{
+    if (p->in_block[block] + 1 == rest->least && rest->more > 0) {
+        rest->more--;
+        return true;
+    }
+    return p->in_block[block] >= rest->least;
+}
+
 static evocc_status add_controls(ptx_catalogue *c, const places *p, const ptx_forms *forms)
 {
     const char *values[MAX_VALUES];
@@ -78,11 +106,13 @@ static evocc_status add_controls(ptx_catalogue *c, const places *p, const ptx_fo
     if (p->blocks > 0) {
         status = ptx_catalogue_add(c, "", values, count, 0, 1, c->pass->help);
     }
+    cut rest = find_cut(p, c->function->block_count);
+    uint32_t sites = p->blocks < MAX_SITES ? p->blocks : MAX_SITES;
     for (uint32_t b = 0; b < c->function->block_count && p->blocks > 1; b++) {
         char site[24];
-        if (p->in_block[b] && status == EVOCC_OK) {
+        if (is_site(p, b, &rest) && status == EVOCC_OK) {
             snprintf(site, sizeof site, "b%u", b);
-            status = ptx_catalogue_add(c, site, values, count, 0, p->blocks,
+            status = ptx_catalogue_add(c, site, values, count, 0, sites,
                                        "The same for the instructions of this block.");
         }
     }

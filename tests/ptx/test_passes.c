@@ -413,6 +413,16 @@ static void test_offered(void **state)
     assert_offered(many, "ptx/shift@k", "off mul mul1 mul2 mul3 mul4 ");
     strcat(many, "mul.lo.s32 %r1, %r2, 8;\n");
     assert_offered(many, "ptx/shift@k", "off mul mul1 mul2 mul3 mul4 shl ");
+    /* Of 200 blocks at most 96 are sites: those with the most places. */
+    strbuf blocks = {0};
+    for (int i = 0; i < 200; i++) {
+        strbuf_printf(&blocks, "%s%s@%%p1 bra DONE;\n", one, i % 4 == 3 ? one : "");
+    }
+    assert_offered(blocks.data, "ptx/shift@k.b3", "off mul mul1 mul2 mul3 mul4 ");
+    assert_offered(blocks.data, "ptx/shift@k.b199", "off mul mul1 mul2 mul3 mul4 ");
+    assert_offered(blocks.data, "ptx/shift@k.b4", "off mul mul1 mul2 mul3 mul4 ");
+    assert_offered(blocks.data, "ptx/shift@k.b100", "");
+    strbuf_dispose(&blocks);
     /* Caches: of what is said already nothing; for one block no sites of its own. */
     assert_offered("ld.global.nc.b32 %r1, [%rd1];", "ptx/load-cache@k",
                    "keep cs evict_last evict_unchanged no_allocate L2_64B L2_128B L2_256B "
