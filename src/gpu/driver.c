@@ -43,6 +43,8 @@ static evocc_status find_symbols(driver *d, evocc_error *error)
         /* POSIX: a pointer from dlsym may be copied into a function pointer. */
         memcpy((char *)d + symbols[i].offset, &found, sizeof found);
     }
+    void *optional = dlsym(d->library, "cuFuncGetParamInfo");
+    memcpy(&d->parameter_info, &optional, sizeof optional);
     return EVOCC_OK;
 }
 

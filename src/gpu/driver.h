@@ -142,6 +142,8 @@ typedef struct driver {
 #define DRIVER_MEMBER(name, symbol, arguments) cu_result(*name) arguments;
     DRIVER_FUNCTIONS(DRIVER_MEMBER)
 #undef DRIVER_MEMBER
+    /* cuFuncGetParamInfo, of 12.4 and later; NULL before. */
+    cu_result (*parameter_info)(cu_function, size_t index, size_t *offset, size_t *size);
 } driver;
 
 /* Loads libcuda.so.1, or what EVOCC_CUDA_DRIVER names, and initialises it. EVOCC_UNSUPPORTED: there

@@ -3,7 +3,8 @@
  *
  *   worker_serve.c    the conversation with the study
  *   worker_launch.c   memory, modules, launches, waiting under a deadline; what a CUDA error means
- *   worker_check.c    references, poisoned runs, comparison
+ *   worker_prepare.c  memory, contents, references
+ *   worker_check.c    poisoned runs, comparison
  *   worker_measure.c  timing
  *   worker_energy.c   energy
  *
@@ -93,7 +94,7 @@ bool worker_restore_inout(worker *w, const shape_state *s, uint32_t seed, failur
 /* The 32 bits that an element type is poisoned with. */
 uint32_t worker_poison(dtype type, int which);
 
-/* ---- worker_check.c -------------------------------------------------------------------------- */
+/* ---- worker_prepare.c ------------------------------------------------------------------------ */
 
 /* Takes the job: allocates, fills, makes references from the baseline or from files, checks the
    baseline against itself. *hash: of the references' first megabytes. EVOCC_OK with f->outcome OK:
@@ -101,6 +102,25 @@ uint32_t worker_poison(dtype type, int which);
 evocc_status worker_prepare(worker *w, const void *baseline_image, uint64_t *hash, failure *f,
                             evocc_error *error);
 void worker_forget(worker *w);
+
+static inline bool worker_is_output(const gpu_argument *a)
+{
+    return a->is_buffer && a->access != GPU_IN;
+}
+
+static inline size_t worker_data_bytes(const gpu_argument *a)
+{
+    return (size_t)a->elements * dtype_bytes(a->type);
+}
+
+/* The host's memory is out, which is the machine's fault. Returns false. */
+bool worker_no_memory(failure *f);
+
+/* ---- worker_check.c -------------------------------------------------------------------------- */
+
+/* One run from restored buffers, all of them compared. */
+bool worker_run_and_compare(worker *w, const kernel *k, const shape_state *s,
+                            const gpu_launch *launch, uint32_t seed, int poison, failure *f);
 
 /* Compares every buffer of the shape as it is now; `poison` as it was restored with. */
 bool worker_compare(worker *w, const shape_state *s, uint32_t seed, int poison, failure *f);

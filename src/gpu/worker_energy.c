@@ -140,8 +140,7 @@ bool worker_measure_energy(worker *w, const kernel *k, const gpu_request *reques
     double resolution = 0;
     bool ok = energies != NULL;
     if (!ok) {
-        *f = (failure){.outcome = EVOCC_OUTCOME_GPU_FAULT, .machine = true, .fatal = true};
-        snprintf(f->text, sizeof f->text, "out of memory on the host");
+        worker_no_memory(f);
     }
     gpu_energy total = {0};
     for (size_t i = 0; ok && i < count; i++) {

@@ -58,6 +58,13 @@ bool worker_ok(worker *w, cu_result result, const char *doing, failure *f)
     return false;
 }
 
+bool worker_no_memory(failure *f)
+{
+    *f = (failure){.outcome = EVOCC_OUTCOME_GPU_FAULT, .machine = true, .fatal = true};
+    snprintf(f->text, sizeof f->text, "out of memory on the host");
+    return false;
+}
+
 /* ---- Modules and memory ---------------------------------------------------------------------- */
 
 bool worker_load_kernel(worker *w, kernel *k, const void *image, failure *f)

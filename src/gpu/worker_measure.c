@@ -183,18 +183,11 @@ static bool pilot(worker *w, subject *s, failure *f)
 
 /* ---- Series of samples ----------------------------------------------------------------------- */
 
-static bool no_memory(failure *f)
-{
-    *f = (failure){.outcome = EVOCC_OUTCOME_GPU_FAULT, .machine = true, .fatal = true};
-    snprintf(f->text, sizeof f->text, "out of memory on the host");
-    return false;
-}
-
 static bool make_room(gpu_timing *t, uint32_t samples, uint32_t baseline, failure *f)
 {
     t->samples = mem_alloc(samples, sizeof *t->samples);
     t->baseline = mem_alloc(baseline, sizeof *t->baseline);
-    return (t->samples != NULL && t->baseline != NULL) || no_memory(f);
+    return (t->samples != NULL && t->baseline != NULL) || worker_no_memory(f);
 }
 
 static bool is_known(const gpu_timing *t, double width)
@@ -411,7 +404,7 @@ bool worker_measure(worker *w, const kernel *k, const gpu_request *request, gpu_
     result->conditions = (gpu_conditions){unknown, unknown, unknown, unknown, 0};
     bool ok = subjects != NULL && medians != NULL && result->timings != NULL
                   ? measure(w, k, request, subjects, medians, result, f)
-                  : no_memory(f);
+                  : worker_no_memory(f);
     mem_free(subjects);
     mem_free(medians);
     return ok;

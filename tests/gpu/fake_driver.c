@@ -464,6 +464,16 @@ EXPORT(cuFuncGetAttribute, (int *out, int attribute, cu_function function))
     return CU_SUCCESS;
 }
 
+EXPORT(cuFuncGetParamInfo, (cu_function function, size_t index, size_t *offset, size_t *size))
+{
+    if (index >= 4) {
+        return 1; /* CUDA_ERROR_INVALID_VALUE */
+    }
+    *offset = index < 2 ? 4 * index : 8 * (index - 1);
+    *size = function->text != NULL && index < 2 ? 4 : 8;
+    return CU_SUCCESS;
+}
+
 EXPORT(cuFuncSetAttribute, (cu_function function, int attribute, int value))
 {
     if (attribute == CU_FUNCTION_MAX_DYNAMIC_SHARED_BYTES) {

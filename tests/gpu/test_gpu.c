@@ -247,6 +247,24 @@ static void bad_baselines_are_refused(void **state)
     }
 }
 
+static void arguments_must_fit_the_parameters(void **state)
+{
+    (void)state;
+    fake_job f;
+    gpu *g;
+    evocc_error error;
+    fake_job_make(&f);
+    f.shape.count = 3;
+    assert_int_equal(gpu_open(&g, NULL, &error), EVOCC_OK);
+    assert_int_equal(fake_load(g, &f, "fake axpy", &error), EVOCC_INVALID_ARGUMENT);
+    assert_non_null(strstr(error.message, "'axpy' has 4 parameters, the workload 3 arguments"));
+    fake_job_make(&f);
+    f.arguments[0].type = DTYPE_U64;
+    assert_int_equal(fake_load(g, &f, "fake axpy", &error), EVOCC_INVALID_ARGUMENT);
+    assert_non_null(strstr(error.message, "parameter 1 of 'axpy' has 4 bytes, argument 'n' has 8"));
+    gpu_close(g);
+}
+
 static void references_come_from_files(void **state)
 {
     (void)state;
@@ -556,6 +574,7 @@ int main(void)
         cmocka_unit_test(inout_buffers_are_restored),
         cmocka_unit_test(what_the_baseline_leaves_alone),
         cmocka_unit_test(bad_baselines_are_refused),
+        cmocka_unit_test(arguments_must_fit_the_parameters),
         cmocka_unit_test(references_come_from_files),
         cmocka_unit_test(faults_replace_the_worker),
         cmocka_unit_test(refusals_keep_the_worker),
