@@ -19,7 +19,7 @@ typedef enum cli_kind {
     CLI_TEXT,   /* const char * */
     CLI_SIZE,   /* size_t, 0 allowed */
     CLI_COUNT,  /* size_t, at least 1 */
-    CLI_NUMBER, /* double */
+    CLI_NUMBER, /* double, above 0 */
     CLI_LIST    /* cli_list, one entry a use */
 } cli_kind;
 
@@ -72,6 +72,7 @@ bool cli_parse(int *status, void *values, cli_operands *operands, const cli_comm
                int argc, char **argv);
 
 void cli_print_help(const cli_command *command); /* NULL: the overview */
+void cli_print_wrapper_help(void);               /* of evocc ptxas, whose --help is ptxas's own */
 void cli_print_manual(void);                     /* roff, all commands */
 int cli_print_completions(const char *shell);    /* "bash", "zsh", "fish" */
 

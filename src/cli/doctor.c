@@ -54,8 +54,9 @@ static void look_at_helper(doctor_state *d)
     if (status == EVOCC_OK) {
         status = launcher_new(&d->launcher, &error);
         f = finding(d, "temporary folder", status == EVOCC_OK);
-        snprintf(f->text, sizeof f->text, "%s",
-                 status == EVOCC_OK ? launcher_folder(d->launcher) : error.message);
+        char *parent = status == EVOCC_OK ? path_folder(launcher_folder(d->launcher)) : NULL;
+        snprintf(f->text, sizeof f->text, "%s", parent != NULL ? parent : error.message);
+        mem_free(parent);
     }
 }
 
@@ -80,15 +81,27 @@ static void look_at_ptxas(doctor_state *d)
     mem_free(path);
 }
 
+/* The last notice of the wrapper's log: whether builds reach it, and what became of the controls.
+ */
 static void look_at_log(doctor_state *d)
 {
+    enum { LOG_LIMIT = 8 << 20 };
     char *path = wrapper_log_path();
+    char *text = NULL;
+    size_t length = 0;
     doctor_finding *f = finding(d, "wrapper log", true);
-    if (path == NULL || !file_exists(path)) {
+    if (path == NULL || file_read(&text, &length, path, LOG_LIMIT, NULL) != EVOCC_OK ||
+        length == 0) {
         snprintf(f->text, sizeof f->text, "%s: no notices", path == NULL ? "none" : path);
     } else {
-        snprintf(f->text, sizeof f->text, "%s: has notices, newest last", path);
+        text[length - 1] = '\0';
+        const char *last = strrchr(text, '\n');
+        snprintf(f->text, sizeof f->text, "%s; last: %s", path, last == NULL ? text : last + 1);
+        for (char *c = f->text; *c != '\0'; c++) {
+            *c = *c == '\t' ? ' ' : *c;
+        }
     }
+    mem_free(text);
     mem_free(path);
 }
 

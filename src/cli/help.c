@@ -9,26 +9,23 @@ enum { WIDTH = 80, OPTION_COLUMN = 28 };
 static void print_folded(const char *text, int column)
 {
     int at = column;
+    bool pending_space = false;
     while (*text != '\0') {
         int length = (int)strcspn(text, " \n");
-        if (at + length > WIDTH && at > column) {
+        if (at + pending_space + length > WIDTH && at > column) {
             printf("\n%*s", column, "");
             at = column;
+            pending_space = false;
         }
-        printf("%.*s", length, text);
-        at += length;
+        printf("%s%.*s", pending_space ? " " : "", length, text);
+        at += pending_space + length;
+        pending_space = text[length] == ' ';
         text += length;
         if (*text == '\n') {
             printf("\n%*s", column, "");
             at = column;
-            text++;
-        } else if (*text == ' ') {
-            if (at + 1 < WIDTH) {
-                putchar(' ');
-                at++;
-            }
-            text++;
         }
+        text += *text != '\0';
     }
     putchar('\n');
 }
@@ -60,11 +57,30 @@ static void print_overview(void)
         print_folded(commands[i]->summary, 18);
     }
     printf("  evocc %-10s", "ptxas");
-    print_folded("stand in for ptxas: as ptxas, and --apply-controls FILE applies an ACF", 18);
+    print_folded("stand in for ptxas in a build; --apply-controls FILE (evocc help ptxas)", 18);
     printf("\nevocc COMMAND --help    options and examples\n"
            "evocc --version         the version\n"
            "evocc --man             the manual page (roff)\n"
            "evocc --completions bash|zsh|fish\n");
+}
+
+void cli_print_wrapper_help(void)
+{
+    fputs("evocc ptxas: stands in for ptxas in a build\n\n"
+          "  evocc ptxas [--apply-controls FILE] PTXAS WORDS...\n\n"
+          "Every word that is not listed here reaches the real ptxas untouched, --help too. The\n"
+          "controls of FILE are applied whole or not at all; when they do not fit, or the tuned\n"
+          "compilation fails, the original command runs and one notice says why.\n\n"
+          "Options\n"
+          "  --apply-controls FILE     the ACF to apply\n"
+          "  --on-mismatch skip|error  what to do when it is for another kernel, target,\n"
+          "                            compiler or set of options; default skip\n"
+          "  --strict                  every notice is an error\n"
+          "  --allow-numerics          apply controls that may change rounding, too\n\n"
+          "Examples\n"
+          "  evocc ptxas --apply-controls best.acf -arch=sm_90a kernel.ptx -o kernel.cubin\n"
+          "  ln -s $(which evocc) bin/ptxas    a build that runs bin/ptxas\n",
+          stdout);
 }
 
 void cli_print_help(const cli_command *command)
@@ -73,8 +89,8 @@ void cli_print_help(const cli_command *command)
         print_overview();
         return;
     }
-    printf("evocc %s: %s\n\n  evocc %s [OPTIONS] %s\n\n", command->name, command->summary,
-           command->name, command->operands);
+    printf("evocc %s: %s\n\n  evocc %s [OPTIONS]%s%s\n\n", command->name, command->summary,
+           command->name, *command->operands == '\0' ? "" : " ", command->operands);
     print_folded(command->text, 0);
     printf("\nOptions\n");
     for (size_t i = 0; i < command->option_count; i++) {

@@ -142,8 +142,11 @@ static int run_word(int argc, char **argv)
     }
     const cli_command *command = cli_command_find(word);
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0) {
-        command = argc > 2 ? cli_command_find(argv[2]) : NULL;
-        cli_print_help(command);
+        if (argc > 2 && wrapped_name(argv[2]) != NULL) {
+            cli_print_wrapper_help();
+        } else {
+            cli_print_help(argc > 2 ? cli_command_find(argv[2]) : NULL);
+        }
         return CLI_DONE;
     }
     if (command != NULL) {

@@ -85,8 +85,8 @@ static bool set_number(const cli_command *command, const cli_option *option, voi
 {
     char *end;
     double value = strtod(text, &end);
-    if (end == text || *end != '\0' || !isfinite(value)) {
-        return complain_value(command, option, text, "a number");
+    if (end == text || *end != '\0' || !isfinite(value) || value <= 0) {
+        return complain_value(command, option, text, "a number above 0");
     }
     *(double *)place = value;
     return true;

@@ -22,7 +22,7 @@ static int run(const void *values, const cli_operands *operands)
     strbuf text = {0};
     evocc_status status = store_open_read(&s, operands->items[0], &error);
     if (status == EVOCC_OK) {
-        status = report_summary_load(&summary, s, operands->items[0], &error);
+        status = report_summary_load(&summary, s, operands->items[0], UINT64_MAX, &error);
     }
     int exit_status;
     if (status == EVOCC_OK) {

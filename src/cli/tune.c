@@ -157,11 +157,8 @@ static int check_values(const tune_values *v, const cli_operands *operands)
     if (v->minimize.count == 0 && v->maximize.count == 0) {
         return usage("for what? name an objective: --minimize spill_bytes");
     }
-    if (v->mutate_rate < 0 || v->mutate_rate > 1) {
+    if (v->mutate_rate > 1) {
         return usage("--mutate-rate is a share: above 0, up to 1");
-    }
-    if (v->deadline_s < 0) {
-        return usage("--deadline is a number of seconds above 0");
     }
     return CLI_DONE;
 }
@@ -170,7 +167,7 @@ static evocc_status open_study(study **out, const tune_values *v, const cli_oper
                                evocc_error *error)
 {
     if (v->resume != NULL) {
-        return study_resume(out, v->resume, v->ptxas, v->workers, error);
+        return study_resume(out, v->resume, v->ptxas, v->output, v->workers, error);
     }
     study_options o = {
         .input_path = operands->items[0],
@@ -186,43 +183,13 @@ static evocc_status open_study(study **out, const tune_values *v, const cli_oper
         .seed = v->seed,
         .workers = v->workers,
         .deadline_s = v->deadline_s,
+        .output_path = v->output,
         .study_path = v->study,
         .ptxas = v->ptxas,
         .allow_numerics = v->allow_numerics,
     };
     evocc_status status = objectives_of(&o.objectives, v, error);
     return status == EVOCC_OK ? study_create(out, &o, error) : status;
-}
-
-/* "<stem><suffix>" in the current folder, the caller's; NULL when out of memory. */
-static char *named_after(const char *input, const char *suffix)
-{
-    strbuf name = {0};
-    const char *base = path_base(input);
-    const char *dot = strrchr(base, '.');
-    strbuf_append(&name, base, dot == NULL || dot == base ? strlen(base) : (size_t)(dot - base));
-    strbuf_puts(&name, suffix);
-    return strbuf_take(&name);
-}
-
-static evocc_status write_result(char **written, study *s, const report_summary *summary,
-                                 const char *output, evocc_error *error)
-{
-    bool several = summary->objectives.count > 1;
-    char *path = output != NULL ? mem_strdup(output)
-                                : named_after(summary->input, several ? ".front" : ".acf");
-    if (path == NULL) {
-        snprintf(error->message, sizeof error->message, "out of memory");
-        return error->status = EVOCC_NO_MEMORY;
-    }
-    evocc_status status = several ? study_write_front(s, summary, path, error)
-                                  : study_write_best(s, summary, path, error);
-    if (status == EVOCC_OK) {
-        *written = path;
-    } else {
-        mem_free(path);
-    }
-    return status;
 }
 
 static int print_summary(const report_summary *summary, bool json)
@@ -238,23 +205,41 @@ static int print_summary(const report_summary *summary, bool json)
     return status;
 }
 
-static void say_how_to_apply(const report_summary *summary, const char *written)
+/* The command that applies the result, as it has to be typed. */
+static void say_how_to_apply(const study *s, const report_summary *summary)
 {
     bool several = summary->objectives.count > 1;
-    fprintf(
-        stderr,
-        "\nwrote %s%s\napply it:  evocc ptxas --apply-controls %s%s -arch=%s %s -o kernel.cubin\n",
-        written, several ? "/ (one ACF a point, index.json, best.acf)" : "", written,
-        several ? "/best.acf" : "", summary->arch, summary->input);
+    strbuf path = {0};
+    strbuf words = {0};
+    strbuf_printf(&path, "%s%s", study_output(s), several ? "/best.acf" : "");
+    strbuf_puts(&words, "evocc ptxas --apply-controls=");
+    strbuf_shell_word(&words, strbuf_text(&path));
+    if (study_allows_numerics(s)) {
+        strbuf_puts(&words, " --allow-numerics");
+    }
+    size_t count;
+    const char *const *base = study_base(s, &count);
+    for (size_t i = 0; i < count; i++) {
+        strbuf_putc(&words, ' ');
+        strbuf_shell_word(&words, base[i]);
+    }
+    strbuf_printf(&words, " -arch=%s ", summary->arch);
+    strbuf_shell_word(&words, summary->input);
+    strbuf_puts(&words, " -o kernel.cubin");
+    if (!path.failed && !words.failed) {
+        fprintf(stderr, "\nwrote %s%s\napply it:  %s\n", study_output(s),
+                several ? "/ (one ACF a point, index.json, best.acf)" : "", strbuf_text(&words));
+    }
+    strbuf_dispose(&words);
+    strbuf_dispose(&path);
 }
 
 static int conclude(study *s, const tune_values *v, evocc_error *error)
 {
     report_summary *summary = NULL;
-    char *written = NULL;
     evocc_status status = study_summary(&summary, s, error);
     if (status == EVOCC_OK && summary->improved) {
-        status = write_result(&written, s, summary, v->output, error);
+        status = study_write(s, summary, error);
     }
     int exit_status = CLI_FAILED;
     if (summary != NULL) {
@@ -262,14 +247,11 @@ static int conclude(study *s, const tune_values *v, evocc_error *error)
     }
     if (status != EVOCC_OK) {
         exit_status = cli_fail(&cli_tune, error);
+    } else if (!v->quiet && summary->improved) {
+        say_how_to_apply(s, summary);
     } else if (!v->quiet) {
-        if (written != NULL) {
-            say_how_to_apply(summary, written);
-        } else {
-            fprintf(stderr, "\nno ACF was written\n");
-        }
+        fprintf(stderr, "\nno ACF was written\n");
     }
-    mem_free(written);
     report_summary_free(summary);
     return exit_status;
 }

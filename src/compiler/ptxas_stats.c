@@ -203,17 +203,24 @@ static void read_warning(reader *r, slice line)
     }
 }
 
-/* "ptxas info    : " */
-static bool take_head(slice *line, const char *words)
+/* "ptxas info    : ", where the first word is whatever name ptxas was started under. */
+static bool take_head(slice *line, const char *kind)
 {
-    if (!take_prefix(line, words)) {
+    slice rest = *line;
+    while (rest.length > 0 && rest.text[0] != ' ') {
+        rest.text++;
+        rest.length--;
+    }
+    skip_blanks(&rest);
+    if (!take_prefix(&rest, kind)) {
         return false;
     }
-    skip_blanks(line);
-    if (!take_prefix(line, ":")) {
+    skip_blanks(&rest);
+    if (!take_prefix(&rest, ":")) {
         return false;
     }
-    skip_blanks(line);
+    skip_blanks(&rest);
+    *line = rest;
     return true;
 }
 
@@ -224,9 +231,9 @@ static void read_line(reader *r, slice line)
     }
     if (line.length > 0 && (line.text[0] == ' ' || line.text[0] == '\t')) {
         read_properties(r, line);
-    } else if (take_head(&line, "ptxas warning")) {
+    } else if (take_head(&line, "warning")) {
         read_warning(r, line);
-    } else if (!take_head(&line, "ptxas info")) {
+    } else if (!take_head(&line, "info")) {
         return;
     } else if (take_prefix(&line, "Compiling entry function '")) {
         r->entry = find_or_add(r, cut(&line, '\''), false);

@@ -99,6 +99,19 @@ static evocc_status rewrite(static_evaluator *self, const int32_t *genes, evocc_
     return status;
 }
 
+/* Messages of ptxas name its input: the user's own name where it is a plain word, to which ptxas
+   gives no meaning of its own (a comma separates inputs). */
+static const char *input_name(const evaluate_static_options *o)
+{
+    static const char plain[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-";
+    const char *name = path_base(o->module_path);
+    size_t length = strlen(name);
+    bool is_plain = length > 4 && length < 200 && strcmp(name + length - 4, ".ptx") == 0 &&
+                    name[0] != '-' && name[strspn(name, plain)] == '\0';
+    return is_plain ? name : INPUT_NAME;
+}
+
 static void make_command(compiler_command *command, const static_evaluator *self,
                          const int32_t *genes)
 {
@@ -110,7 +123,7 @@ static void make_command(compiler_command *command, const static_evaluator *self
         compiler_command_add(command, self->o.base[i]);
     }
     compiler_ptxas.render(command, self->o.space, genes);
-    compiler_command_add(command, INPUT_NAME);
+    compiler_command_add(command, input_name(&self->o));
     compiler_command_add(command, "-o");
     compiler_command_add(command, OUTPUT_NAME);
 }
@@ -515,12 +528,13 @@ static void free_evaluator(evaluator *e)
     mem_free(self);
 }
 
-static evocc_status make_slot(slot *s, const char *root, size_t number, evocc_error *error)
+static evocc_status make_slot(slot *s, const char *root, size_t number, const char *input,
+                              evocc_error *error)
 {
     char name[32];
     snprintf(name, sizeof name, "worker-%zu", number);
     s->folder = path_join(root, name);
-    s->input = s->folder != NULL ? path_join(s->folder, INPUT_NAME) : NULL;
+    s->input = s->folder != NULL ? path_join(s->folder, input) : NULL;
     s->output = s->folder != NULL ? path_join(s->folder, OUTPUT_NAME) : NULL;
     return s->input != NULL && s->output != NULL ? folder_make(s->folder, error)
                                                  : error_no_memory(error);
@@ -557,7 +571,8 @@ evocc_status evaluate_static_new(evaluator **out, const evaluate_static_options 
     evocc_status status =
         self->slots != NULL && self->settings != NULL ? EVOCC_OK : error_no_memory(error);
     for (size_t i = 0; i < self->base.workers && status == EVOCC_OK; i++) {
-        status = make_slot(&self->slots[i], launcher_folder(options->launcher), i, error);
+        status = make_slot(&self->slots[i], launcher_folder(options->launcher), i,
+                           input_name(&self->o), error);
     }
     if (status != EVOCC_OK) {
         free_evaluator(&self->base);

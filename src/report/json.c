@@ -81,10 +81,12 @@ static void counts(strbuf *out, const report_summary *summary)
 {
     strbuf_printf(out,
                   "\"seed\":%llu,\"budget\":%llu,\"finished\":%s,\"exhausted\":%s,\"trials\":%zu,"
-                  "\"trials_shared\":%zu,\"distinct_codes\":%zu,\"outcomes\":{",
+                  "\"trials_to_leave_controls_out\":%zu,\"trials_shared\":%zu,\"distinct_codes\":%"
+                  "zu,\"outcomes\":{",
                   (unsigned long long)summary->seed, (unsigned long long)summary->budget,
                   summary->finished ? "true" : "false", summary->exhausted ? "true" : "false",
-                  summary->trial_count, summary->shared_count, summary->distinct_code_count);
+                  summary->trial_count, summary->trim_count, summary->shared_count,
+                  summary->distinct_code_count);
     bool first = true;
     for (int i = 0; i < EVOCC_OUTCOME_COUNT; i++) {
         if (summary->outcome_counts[i] > 0) {

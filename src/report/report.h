@@ -34,6 +34,8 @@ typedef struct report_summary {
     size_t shared_count;        /* trials that shared the code of an earlier one */
     size_t distinct_code_count; /* different machine codes seen */
     bool finished;              /* the search ended by itself */
+    size_t trim_count;          /* trials behind the search's, which left controls out */
+    bool ideal;                 /* the baseline left nothing to gain */
     bool exhausted;             /* ... because every candidate of the space was tried */
     size_t metric_count;
     const char *const *metric_names;
@@ -46,8 +48,9 @@ typedef struct report_summary {
     bool improved;             /* front[best] is better than the baseline somewhere */
 } report_summary;
 
-/* `path` is what messages call the study. Does not close the store. */
-evocc_status report_summary_load(report_summary **out, store *s, const char *path,
+/* `path` is what messages call the study. Trials with ids from `below` on are left out (UINT64_MAX:
+   none). Does not close the store. */
+evocc_status report_summary_load(report_summary **out, store *s, const char *path, uint64_t below,
                                  evocc_error *error);
 void report_summary_free(report_summary *summary);
 

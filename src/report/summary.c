@@ -17,6 +17,8 @@ typedef struct loader {
     report_point *front;
     size_t front_capacity;
     const char **names;
+    uint64_t below;
+    uint64_t generations;
 } loader;
 
 static const char *copy_setting(loader *l, store *s, const char *name)
@@ -161,7 +163,11 @@ static evocc_status each_trial(const store_trial *trial, void *context, evocc_er
 {
     loader *l = context;
     report_summary *summary = &l->summary;
+    if (trial->id >= l->below) {
+        return EVOCC_OK;
+    }
     summary->trial_count++;
+    summary->trim_count += trial->generation >= l->generations;
     summary->outcome_counts[trial->outcome]++;
     summary->shared_count += trial->shared;
     evocc_status status = count_code(l, trial, error);
@@ -223,10 +229,12 @@ static evocc_status load_settings(loader *l, store *s, const char *path, evocc_e
     const char *budget = copy_setting(l, s, "budget");
     const char *elapsed = copy_setting(l, s, "elapsed_s");
     const char *ended = copy_setting(l, s, "ended");
+    const char *generations = copy_setting(l, s, "generations");
     const char *objectives = copy_setting(l, s, "objectives");
     if (summary->study_path == NULL || summary->input == NULL || summary->kernel == NULL ||
         summary->arch == NULL || summary->compiler == NULL || summary->compiler_version == NULL ||
-        seed == NULL || budget == NULL || elapsed == NULL || ended == NULL || objectives == NULL) {
+        seed == NULL || budget == NULL || elapsed == NULL || ended == NULL || generations == NULL ||
+        objectives == NULL) {
         return error_no_memory(error);
     }
     summary->seed = strtoull(seed, NULL, 10);
@@ -234,16 +242,19 @@ static evocc_status load_settings(loader *l, store *s, const char *path, evocc_e
     summary->elapsed_s = strtod(elapsed, NULL);
     summary->finished = *ended != '\0';
     summary->exhausted = strcmp(ended, "exhausted") == 0;
+    summary->ideal = strcmp(ended, "ideal") == 0;
+    l->generations = *generations == '\0' ? UINT64_MAX : strtoull(generations, NULL, 10);
     return objective_list_parse(&summary->objectives, objectives, error);
 }
 
-evocc_status report_summary_load(report_summary **out, store *s, const char *path,
+evocc_status report_summary_load(report_summary **out, store *s, const char *path, uint64_t below,
                                  evocc_error *error)
 {
     loader *l = mem_alloc(1, sizeof *l);
     if (l == NULL) {
         return error_no_memory(error);
     }
+    l->below = below;
     evocc_status status = load_settings(l, s, path, error);
     if (status == EVOCC_OK) {
         status = store_each_trial(s, each_trial, l, error);

@@ -110,11 +110,14 @@ static void heading(strbuf *out, const report_summary *summary)
     size_t valid = summary->outcome_counts[EVOCC_OUTCOME_OK];
     strbuf_printf(out, "%s%s%s, %s, %s %s\n", summary->input, *summary->kernel == '\0' ? "" : ": ",
                   summary->kernel, summary->arch, summary->compiler, summary->compiler_version);
+    size_t searched = summary->trial_count - summary->trim_count;
     if (summary->exhausted) {
-        strbuf_printf(out, "all %zu candidates of the space", summary->trial_count);
+        strbuf_printf(out, "all %zu candidates of the space", searched);
     } else {
-        strbuf_printf(out, "%zu of %llu trials", summary->trial_count,
-                      (unsigned long long)summary->budget);
+        strbuf_printf(out, "%zu of %llu trials", searched, (unsigned long long)summary->budget);
+    }
+    if (summary->trim_count > 0) {
+        strbuf_printf(out, " and %zu to leave controls out", summary->trim_count);
     }
     double share = summary->trial_count == 0 ? 0 : (double)valid / (double)summary->trial_count;
     strbuf_printf(out, ", %.1f %% valid, %zu different codes, seed %llu, %.1f s\n", 100 * share,
@@ -147,6 +150,9 @@ void report_table(strbuf *out, const report_summary *summary)
                       best->control_count == 1 ? "control" : "controls");
         candidate_lines(out, best->candidate);
     } else {
-        strbuf_puts(out, "\nNo candidate was better than the baseline.\n");
+        strbuf_puts(out, summary->ideal
+                             ? "\nThe baseline is as good as can be: nothing to search for. "
+                               "Another objective may have\nmore to gain.\n"
+                             : "\nNo candidate was better than the baseline.\n");
     }
 }

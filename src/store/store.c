@@ -84,10 +84,7 @@ static evocc_status store_error(const store *s, int code, evocc_error *error)
     case SQLITE_NOMEM:
         return error_no_memory(error);
     case SQLITE_FULL:
-        return error_set(error, EVOCC_IO,
-                         "%s: the disk is full; finished trials are kept: free some space, then "
-                         "evocc tune --resume %s",
-                         path, path);
+        return error_set(error, EVOCC_IO, "%s: the disk is full", path);
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
         return error_set(error, EVOCC_DAMAGED,
@@ -155,6 +152,32 @@ static evocc_status integer_pragma(store *s, const char *sql, int *out, evocc_er
     }
     sqlite3_finalize(statement);
     return code == SQLITE_ROW ? EVOCC_OK : store_error(s, code, error);
+}
+
+/* A file of a folder that cannot be written to, which nobody is writing: SQLite wants to be told
+   so, since it cannot make its shared memory there. The path goes into a URI, hence the escapes. */
+static int connect_immutable(store *s)
+{
+    strbuf uri = {0};
+    strbuf log = {0};
+    strbuf_printf(&log, "%s-wal", s->path);
+    if (log.failed || file_exists(strbuf_text(&log))) {
+        strbuf_dispose(&log);
+        return SQLITE_READONLY;
+    }
+    strbuf_puts(&uri, s->path[0] == '/' ? "file://" : "file:");
+    for (const char *c = s->path; *c != '\0'; c++) {
+        strbuf_printf(&uri, strchr("%?#", *c) == NULL ? "%c" : "%%%02x", *c);
+    }
+    strbuf_puts(&uri, "?immutable=1");
+    sqlite3_close(s->database);
+    s->database = NULL;
+    int code = uri.failed ? SQLITE_NOMEM
+                          : sqlite3_open_v2(strbuf_text(&uri), &s->database,
+                                            SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL);
+    strbuf_dispose(&uri);
+    strbuf_dispose(&log);
+    return code;
 }
 
 static evocc_status connect(store *s, int flags, evocc_error *error)
@@ -253,8 +276,7 @@ evocc_status store_create(store **out, const char *path, evocc_error *error)
         status = execute(s, schema, error);
     }
     if (status != EVOCC_OK) {
-        store_free(s);
-        unlink(path); /* nothing of anybody's is in it yet */
+        store_discard(s);
         return status;
     }
     *out = s;
@@ -306,6 +328,9 @@ evocc_status store_open_read(store **out, const char *path, evocc_error *error)
     if (status == EVOCC_OK) {
         status = check_format(s, error);
     }
+    if (status == EVOCC_IO && connect_immutable(s) == SQLITE_OK) {
+        status = check_format(s, error);
+    }
     if (status != EVOCC_OK) {
         store_free(s);
         return status;
@@ -328,6 +353,22 @@ void store_free(store *s)
     }
     mem_free(s->path);
     mem_free(s);
+}
+
+void store_discard(store *s)
+{
+    static const char *const endings[] = {"", "-wal", "-shm"};
+    strbuf names[3] = {{0}};
+    for (size_t i = 0; i < 3; i++) {
+        strbuf_printf(&names[i], "%s%s", s->path, endings[i]);
+    }
+    store_free(s);
+    for (size_t i = 0; i < 3; i++) {
+        if (!names[i].failed) {
+            unlink(strbuf_text(&names[i]));
+        }
+        strbuf_dispose(&names[i]);
+    }
 }
 
 evocc_status store_set(store *s, const char *name, const char *value, evocc_error *error)

@@ -21,6 +21,9 @@ evocc_status store_open(store **out, const char *path, evocc_error *error);
 evocc_status store_open_read(store **out, const char *path, evocc_error *error);
 void store_free(store *s);
 
+/* Frees a store that this process created and removes its file: nothing of worth is in it. */
+void store_discard(store *s);
+
 /* Everything a study was started with, as name and text: "seed", "input_path", "compiler_version".
    get: EVOCC_NOT_FOUND when absent; *out is mem_freed by the caller. */
 evocc_status store_set(store *s, const char *name, const char *value, evocc_error *error);

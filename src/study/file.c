@@ -8,6 +8,7 @@
 #include "util/files.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,8 +40,8 @@ static void compiler_version(strbuf *out, const study *s)
 
 static void compiler_file(strbuf *out, const study *s)
 {
-    strbuf_printf(out, "%" PRIu64 " bytes, mtime %" PRId64 " ns", s->compiler.size_bytes,
-                  s->compiler.modified_ns);
+    strbuf_printf(out, "%s, %" PRIu64 " bytes, mtime %" PRId64 " ns", s->compiler.path,
+                  s->compiler.size_bytes, s->compiler.modified_ns);
 }
 
 static void space_text(strbuf *out, const study *s)
@@ -99,6 +100,20 @@ static evocc_status set_integer(study *s, const char *name, uint64_t value, evoc
     return store_set(s->store, name, text, error);
 }
 
+/* The same file, from whatever folder it is asked for. */
+static const char *absolute(study *s, const char *path)
+{
+    char folder[PATH_MAX];
+    if (path[0] == '/' || getcwd(folder, sizeof folder) == NULL) {
+        return study_keep(s, path);
+    }
+    strbuf text = {0};
+    strbuf_printf(&text, "%s/%s", folder, path);
+    const char *kept = text.failed ? NULL : study_keep(s, strbuf_text(&text));
+    strbuf_dispose(&text);
+    return kept;
+}
+
 static evocc_status save_texts(study *s, evocc_error *error)
 {
     strbuf base = {0};
@@ -115,6 +130,8 @@ static evocc_status save_texts(study *s, evocc_error *error)
         {"evocc_version", evocc_version()},
         {"started_utc", started},
         {"input_path", s->input_path},
+        {"input_file", s->input_file},
+        {"output", absolute(s, s->output)},
         {"arch", s->arch},
         {"kernel", s->kernel},
         {"whole_module", s->whole_module ? "yes" : "no"},
@@ -126,7 +143,9 @@ static evocc_status save_texts(study *s, evocc_error *error)
     };
     evocc_status status = base.failed || objectives.failed ? error_no_memory(error) : EVOCC_OK;
     for (size_t i = 0; status == EVOCC_OK && i < sizeof settings / sizeof settings[0]; i++) {
-        status = store_set(s->store, settings[i].name, settings[i].value, error);
+        status = settings[i].value == NULL
+                     ? error_no_memory(error)
+                     : store_set(s->store, settings[i].name, settings[i].value, error);
     }
     strbuf_dispose(&base);
     strbuf_dispose(&objectives);
@@ -180,16 +199,17 @@ static evocc_status save(study *s, evocc_error *error)
 /* ---- New studies
  * ----------------------------------------------------------------------------------- */
 
-/* <input name>.db in the current folder. */
-static const char *default_study_path(study *s)
+/* <input name><ending> in the current folder. */
+static const char *named_after_input(study *s, const char *ending)
 {
     const char *name = path_base(s->input_path);
     const char *dot = strrchr(name, '.');
     size_t stem = dot == NULL || dot == name ? strlen(name) : (size_t)(dot - name);
-    char *path = arena_alloc(&s->texts, stem + 4, 1);
+    size_t length = strlen(ending) + 1;
+    char *path = arena_alloc(&s->texts, stem + length, 1);
     if (path != NULL) {
         memcpy(path, name, stem);
-        memcpy(path + stem, ".db", 4);
+        memcpy(path + stem, ending, length);
     }
     return path;
 }
@@ -200,10 +220,14 @@ static evocc_status copy_options(study *s, const study_options *options, evocc_e
     s->arch = study_keep(s, options->arch);
     s->kernel = study_keep(s, options->kernel);
     s->base = arena_alloc(&s->texts, options->base_count + 1, sizeof *s->base);
-    s->path =
-        options->study_path == NULL ? default_study_path(s) : study_keep(s, options->study_path);
-    if (s->input_path == NULL || s->arch == NULL || s->kernel == NULL || s->base == NULL ||
-        s->path == NULL) {
+    s->path = options->study_path == NULL ? named_after_input(s, ".db")
+                                          : study_keep(s, options->study_path);
+    const char *ending = options->objectives.count > 1 ? ".front" : ".acf";
+    s->output = options->output_path == NULL ? named_after_input(s, ending)
+                                             : study_keep(s, options->output_path);
+    s->input_file = absolute(s, s->input_path);
+    if (s->output == NULL || s->input_file == NULL || s->input_path == NULL || s->arch == NULL ||
+        s->kernel == NULL || s->base == NULL || s->path == NULL) {
         return error_no_memory(error);
     }
     for (size_t i = 0; i < options->base_count; i++) {
@@ -218,11 +242,13 @@ static evocc_status copy_options(study *s, const study_options *options, evocc_e
     s->objectives = options->objectives;
     s->workers = options->workers;
     s->deadline_s = options->deadline_s;
+    /* Written out, so that a study goes on as it began should the defaults ever change. */
+    enum { POOL_SIZE = 32, CULL_SIZE = 24, GENERATIONS = 20 };
     s->search_options = (search_options){
-        .pool_size = options->pool_size,
-        .cull_size = options->cull_size,
-        .generations = options->generations,
-        .mutate_rate = options->mutate_rate,
+        .pool_size = options->pool_size > 0 ? options->pool_size : POOL_SIZE,
+        .cull_size = options->cull_size > 0 ? options->cull_size : CULL_SIZE,
+        .generations = options->generations > 0 ? options->generations : GENERATIONS,
+        .mutate_rate = options->mutate_rate > 0 ? options->mutate_rate : 0.1,
         .seed = options->seed,
     };
     return EVOCC_OK;
@@ -255,13 +281,14 @@ evocc_status study_create(study **out, const study_options *options, evocc_error
     study *s = NULL;
     evocc_status status = study_preview(&s, options, error);
     if (status == EVOCC_OK) {
+        status = study_check_output(s, error);
+    }
+    if (status == EVOCC_OK) {
         status = store_create(&s->store, s->path, error);
-        if (status == EVOCC_OK) {
-            status = save(s, error);
-            if (status != EVOCC_OK) {
-                unlink(s->path); /* ours, and no trial is in it */
-            }
-        }
+    }
+    if (status == EVOCC_OK) {
+        status = save(s, error);
+        s->worthless = status != EVOCC_OK;
     }
     if (status != EVOCC_OK) {
         study_free(s);
@@ -337,9 +364,13 @@ static evocc_status load_texts(study *s, evocc_error *error)
         const char *name;
         const char **out;
     } texts[] = {
-        {"input_path", &s->input_path}, {"arch", &s->arch},
-        {"kernel", &s->kernel},         {"whole_module", &whole},
-        {"allow_numerics", &numerics},  {"objectives", &objectives},
+        {"input_path", &s->input_path},
+        {"input_file", &s->input_file},
+        {"arch", &s->arch},
+        {"kernel", &s->kernel},
+        {"whole_module", &whole},
+        {"allow_numerics", &numerics},
+        {"objectives", &objectives},
     };
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         evocc_status status = load_text(texts[i].out, s, texts[i].name, error);
@@ -421,8 +452,23 @@ static evocc_status note_known(const store_trial *trial, void *context, evocc_er
     return EVOCC_OK;
 }
 
-evocc_status study_resume(study **out, const char *path, const char *ptxas, size_t workers,
-                          evocc_error *error)
+/* What the study began with, unless the caller says otherwise. */
+static evocc_status load_places(study *s, const char **ptxas, const char *output,
+                                evocc_error *error)
+{
+    evocc_status status = EVOCC_OK;
+    if (*ptxas == NULL) {
+        status = load_text(ptxas, s, "compiler_path", error);
+    }
+    if (status == EVOCC_OK && output == NULL) {
+        return load_text(&s->output, s, "output", error);
+    }
+    s->output = study_keep(s, output);
+    return status == EVOCC_OK && s->output == NULL ? error_no_memory(error) : status;
+}
+
+evocc_status study_resume(study **out, const char *path, const char *ptxas, const char *output_path,
+                          size_t workers, evocc_error *error)
 {
     study *s = mem_alloc(1, sizeof *s);
     if (s == NULL) {
@@ -450,10 +496,16 @@ evocc_status study_resume(study **out, const char *path, const char *ptxas, size
         status = load_numbers(s, error);
     }
     if (status == EVOCC_OK) {
+        status = load_places(s, &ptxas, output_path, error);
+    }
+    if (status == EVOCC_OK) {
         status = study_prepare(s, ptxas, error);
     }
     if (status == EVOCC_OK) {
         status = check_environment(s, error);
+    }
+    if (status == EVOCC_OK) {
+        status = study_check_output(s, error);
     }
     if (status == EVOCC_OK) {
         status = store_each_trial(s->store, note_known, s, error);

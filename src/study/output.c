@@ -4,10 +4,14 @@
 #include "util/error.h"
 #include "util/files.h"
 
+#include <dirent.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 /* What stands in `found` beside the metrics. No date and no path: the same study gives the same
    file on any day and in any folder. */
@@ -115,15 +119,6 @@ cleanup:
     return status;
 }
 
-evocc_status study_write_best(study *s, const report_summary *summary, const char *path,
-                              evocc_error *error)
-{
-    if (!summary->improved) {
-        return error_set(error, EVOCC_NOT_FOUND, "no candidate was better than the baseline");
-    }
-    return write_point(s, summary, &summary->front[summary->best], path, error);
-}
-
 static evocc_status write_index(const report_summary *summary, const char *folder,
                                 evocc_error *error)
 {
@@ -138,13 +133,33 @@ static evocc_status write_index(const report_summary *summary, const char *folde
     return status;
 }
 
-evocc_status study_write_front(study *s, const report_summary *summary, const char *folder,
-                               evocc_error *error)
+/* The points of an earlier front in this folder; nothing else is touched. */
+static void remove_points(const char *folder)
 {
-    if (!summary->improved) {
-        return error_set(error, EVOCC_NOT_FOUND, "no candidate was better than the baseline");
+    DIR *entries = opendir(folder);
+    for (struct dirent *entry; entries != NULL && (entry = readdir(entries)) != NULL;) {
+        size_t digits =
+            strncmp(entry->d_name, "trial-", 6) == 0 ? strspn(entry->d_name + 6, "0123456789") : 0;
+        if (digits > 0 && strcmp(entry->d_name + 6 + digits, ".acf") == 0) {
+            char *path = path_join(folder, entry->d_name);
+            if (path != NULL) {
+                unlink(path);
+            }
+            mem_free(path);
+        }
     }
+    if (entries != NULL) {
+        closedir(entries);
+    }
+}
+
+static evocc_status write_front(study *s, const report_summary *summary, const char *folder,
+                                evocc_error *error)
+{
     evocc_status status = folder_make(folder, error);
+    if (status == EVOCC_OK) {
+        remove_points(folder);
+    }
     for (size_t i = 0; status == EVOCC_OK && i <= summary->front_count; i++) {
         /* Past the end comes best.acf, a copy of its point. */
         bool last = i == summary->front_count;
@@ -162,4 +177,82 @@ evocc_status study_write_front(study *s, const report_summary *summary, const ch
         mem_free(path);
     }
     return status == EVOCC_OK ? write_index(summary, folder, error) : status;
+}
+
+evocc_status study_write(study *s, const report_summary *summary, evocc_error *error)
+{
+    if (!summary->improved) {
+        return error_set(error, EVOCC_NOT_FOUND, "no candidate was better than the baseline");
+    }
+    return summary->objectives.count > 1
+               ? write_front(s, summary, s->output, error)
+               : write_point(s, summary, &summary->front[summary->best], s->output, error);
+}
+
+const char *study_output(const study *s)
+{
+    return s->output;
+}
+
+/* ---- Before the search ---------------------------------------------------------------------- */
+
+static evocc_status refuse(const study *s, const char *why, evocc_error *error)
+{
+    return error_set(error, EVOCC_INVALID_ARGUMENT, "-o %s: %s; name another with -o", s->output,
+                     why);
+}
+
+/* Only a file that is one of ours may be replaced: -o is one slip away from the kernel itself. */
+static evocc_status check_file(const study *s, evocc_error *error)
+{
+    struct stat info;
+    if (stat(s->output, &info) != 0) {
+        return EVOCC_OK;
+    }
+    if (S_ISDIR(info.st_mode)) {
+        return refuse(s, "it is a folder", error);
+    }
+    if (!S_ISREG(info.st_mode) || info.st_size == 0) {
+        return EVOCC_OK; /* /dev/null, or a name that mktemp has made */
+    }
+    char head[64] = "";
+    FILE *file = fopen(s->output, "rb");
+    size_t length = file == NULL ? 0 : fread(head, 1, sizeof head, file);
+    if (file != NULL) {
+        fclose(file);
+    }
+    return acf_is_ours(head, length)
+               ? EVOCC_OK
+               : refuse(s, "it exists and is no ACF, so it is not replaced", error);
+}
+
+static bool same_path(const study *s, const char *ending)
+{
+    size_t length = strlen(s->path);
+    return strncmp(s->output, s->path, length) == 0 && strcmp(s->output + length, ending) == 0;
+}
+
+evocc_status study_check_output(const study *s, evocc_error *error)
+{
+    if (same_path(s, "") || same_path(s, "-wal") || same_path(s, "-shm")) {
+        return refuse(s, "that is the study file", error);
+    }
+    char *folder = path_folder(s->output);
+    if (folder == NULL) {
+        return error_no_memory(error);
+    }
+    bool several = s->objectives.count > 1;
+    bool writable = access(folder, W_OK | X_OK) == 0;
+    int os_errno = errno;
+    mem_free(folder);
+    if (!writable) {
+        return error_set_os(error, EVOCC_IO, os_errno, "-o %s: no place for it", s->output);
+    }
+    if (!several) {
+        return check_file(s, error);
+    }
+    struct stat info;
+    return stat(s->output, &info) == 0 && !S_ISDIR(info.st_mode)
+               ? refuse(s, "several objectives give a folder, and this is none", error)
+               : EVOCC_OK;
 }

@@ -8,25 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The loop's own view of one run. */
-typedef struct run {
-    study *study;
-    study_progress_function progress;
-    void *context;
-    int wake_fd;
-    double started_s;
-    double saved_s;     /* when the elapsed time was last written */
-    uint64_t evaluated; /* trials that this run compiled */
-    bool exhausted;     /* the search has asked all that the space holds */
-    /* candidates in flight, by slot */
-    struct flight {
-        bool used;
-        uint64_t id;
-        uint32_t generation;
-        char *candidate; /* its text */
-    } * flights;
-} run;
-
 void study_objective_values(double *values, const study *s, const double *metrics)
 {
     size_t count;
@@ -117,9 +98,8 @@ static evocc_status save_elapsed(run *r, evocc_error *error)
     return status;
 }
 
-/* On disk first, then told. */
-static evocc_status record(run *r, const struct flight *flight, const evaluate_result *result,
-                           evocc_error *error)
+evocc_status study_put_trial(run *r, const struct flight *flight, const evaluate_result *result,
+                             evocc_error *error)
 {
     study *s = r->study;
     bool seen = false;
@@ -150,8 +130,17 @@ static evocc_status record(run *r, const struct flight *flight, const evaluate_r
     if (status == EVOCC_OK && clock_now_s() - r->saved_s > 1) {
         status = save_elapsed(r, error);
     }
+    return status;
+}
+
+/* On disk first, then told. */
+static evocc_status record(run *r, const struct flight *flight, const evaluate_result *result,
+                           evocc_error *error)
+{
+    study *s = r->study;
     double values[OBJECTIVE_COUNT_MAX] = {0};
     study_objective_values(values, s, result->metrics);
+    evocc_status status = study_put_trial(r, flight, result, error);
     if (status == EVOCC_OK) {
         status = search_tell(s->search, flight->id, result->outcome, values, error);
     }
@@ -296,7 +285,7 @@ static evocc_status search_to_end(run *r, evocc_error *error)
         }
         bool over = status == EVOCC_DONE || status == EVOCC_EXHAUSTED;
         if (over && e->in_flight == 0) {
-            r->exhausted = status == EVOCC_EXHAUSTED;
+            r->ended = status == EVOCC_EXHAUSTED ? "exhausted" : "budget";
             return EVOCC_OK;
         }
         if (status != EVOCC_OK && status != EVOCC_WAIT && !over) {
@@ -425,6 +414,28 @@ static evocc_status keep_artifacts(study *s, evocc_error *error)
     return status;
 }
 
+/* Nothing can be won where every objective is a count that is to fall and is 0 already. */
+static bool baseline_is_ideal(const study *s)
+{
+    for (size_t i = 0; i < s->objectives.count; i++) {
+        if (s->objectives.items[i].maximize || s->baseline_values[i] > 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* A full disk and the like stop a study without an end. */
+static void say_what_is_kept(const study *s, evocc_error *error)
+{
+    if (error == NULL || error->status != EVOCC_IO || s->worthless) {
+        return;
+    }
+    size_t used = strlen(error->message);
+    snprintf(error->message + used, sizeof error->message - used,
+             "; finished trials are kept: when that is mended, evocc tune --resume %s", s->path);
+}
+
 static evocc_status finish(run *r, evocc_error *error)
 {
     evocc_status status = save_elapsed(r, error);
@@ -432,8 +443,7 @@ static evocc_status finish(run *r, evocc_error *error)
         status = keep_artifacts(r->study, error);
     }
     if (status == EVOCC_OK) {
-        const char *why = r->exhausted ? "exhausted" : "budget";
-        status = store_set(r->study->store, "ended", why, error);
+        status = store_set(r->study->store, "ended", r->ended, error);
     }
     return status;
 }
@@ -451,14 +461,21 @@ evocc_status study_run(study *s, study_progress_function progress, void *context
     evocc_status status = run_baseline(&r, &fresh, error);
     if (status == EVOCC_OK) {
         status = check_baseline(s, fresh, error);
+        s->worthless = fresh && status != EVOCC_OK && status != EVOCC_INTERRUPTED;
     }
-    if (status == EVOCC_OK) {
+    if (status == EVOCC_OK && baseline_is_ideal(s)) {
+        r.ended = "ideal";
+    } else if (status == EVOCC_OK) {
         status = search_to_end(&r, error);
+        if (status == EVOCC_OK) {
+            status = study_trim(&r, error);
+        }
     }
     if (status == EVOCC_OK) {
         status = finish(&r, error);
     } else {
         save_elapsed(&r, NULL);
+        say_what_is_kept(s, error);
     }
     for (size_t i = 0; i < s->workers; i++) {
         mem_free(r.flights[i].candidate);
@@ -489,7 +506,18 @@ const char *study_compiler_path(const study *s)
 
 evocc_status study_summary(report_summary **out, study *s, evocc_error *error)
 {
-    return report_summary_load(out, s->store, s->path, error);
+    return report_summary_load(out, s->store, s->path, UINT64_MAX, error);
+}
+
+const char *const *study_base(const study *s, size_t *count)
+{
+    *count = s->base_count;
+    return (const char *const *)s->base;
+}
+
+bool study_allows_numerics(const study *s)
+{
+    return s->allow_numerics;
 }
 
 const evocc_space *study_space(const study *s)

@@ -20,7 +20,11 @@ void study_free(study *s)
         s->evaluator->class->free(s->evaluator);
     }
     launcher_free(s->launcher);
-    store_free(s->store);
+    if (s->worthless) {
+        store_discard(s->store);
+    } else {
+        store_free(s->store);
+    }
     space_free(s->space);
     compiler_identity_dispose(&s->compiler);
     ptx_free(s->module);
@@ -41,7 +45,8 @@ const char *study_keep(study *s, const char *text)
 
 static evocc_status read_input(study *s, evocc_error *error)
 {
-    evocc_status status = file_read(&s->input, &s->input_length, s->input_path, INPUT_LIMIT, error);
+    const char *path = s->input_file != NULL ? s->input_file : s->input_path;
+    evocc_status status = file_read(&s->input, &s->input_length, path, INPUT_LIMIT, error);
     if (status != EVOCC_OK) {
         return status;
     }
@@ -133,12 +138,9 @@ static evocc_status find_compiler(study *s, const char *given, evocc_error *erro
 static evocc_status canonical_base(study *s, evocc_error *error)
 {
     compiler_command command = {0};
-    char arch[64];
-    snprintf(arch, sizeof arch, "-arch=%s", s->arch);
     for (size_t i = 0; i < s->base_count; i++) {
         compiler_command_add(&command, s->base[i]);
     }
-    compiler_command_add(&command, arch);
     compiler_command_add(&command, s->input_path);
     if (command.failed) {
         compiler_command_dispose(&command);
@@ -150,6 +152,13 @@ static evocc_status canonical_base(study *s, evocc_error *error)
     if (status == EVOCC_OK && !read.understood) {
         status =
             error_set(error, EVOCC_INVALID_ARGUMENT, "ptxas options after --: %s", read.why_not);
+    } else if (status == EVOCC_OK && read.output != NULL) {
+        status = error_set(error, EVOCC_INVALID_ARGUMENT,
+                           "ptxas options after --: -o is evocc's own and stands before the --");
+    } else if (status == EVOCC_OK && *read.arch != '\0') {
+        status = error_set(error, EVOCC_INVALID_ARGUMENT,
+                           "ptxas options after --: the architecture is stated with --arch, before "
+                           "the --");
     }
     if (status == EVOCC_OK) {
         s->canonical_base = arena_alloc(&s->texts, read.base_count + 1, sizeof *s->canonical_base);

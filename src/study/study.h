@@ -20,11 +20,12 @@ typedef struct study_options {
     size_t pool_size, cull_size, generations; /* 0: the defaults of search.h */
     double mutate_rate;                       /* 0: its default */
     uint64_t seed;
-    size_t workers;         /* compilations at a time; 0: one per core */
-    double deadline_s;      /* of one compilation; 0: ten times the baseline's, at least a minute */
-    const char *study_path; /* NULL: <input name>.db in the current folder */
-    const char *ptxas;      /* NULL: found as compiler_find does */
-    bool allow_numerics;    /* also search controls that may change rounding */
+    size_t workers;    /* compilations at a time; 0: one per core */
+    double deadline_s; /* of one compilation; 0: ten times the baseline's, at least a minute */
+    const char *output_path; /* NULL: <input name>.acf, or .front, in the current folder */
+    const char *study_path;  /* NULL: <input name>.db in the current folder */
+    const char *ptxas;       /* NULL: found as compiler_find does */
+    bool allow_numerics;     /* also search controls that may change rounding */
 } study_options;
 
 typedef struct study study;
@@ -37,9 +38,10 @@ evocc_status study_create(study **out, const study_options *options, evocc_error
 evocc_status study_preview(study **out, const study_options *options, evocc_error *error);
 
 /* Opens a study file to go on with it. EVOCC_MISMATCH names the first of input, compiler and space
-   that is not what it was. `workers` and `ptxas` as in study_options. */
-evocc_status study_resume(study **out, const char *study_path, const char *ptxas, size_t workers,
-                          evocc_error *error);
+   that is not what it was. `workers` as in study_options; `ptxas` and `output_path` NULL: those
+   that the study began with. */
+evocc_status study_resume(study **out, const char *study_path, const char *ptxas,
+                          const char *output_path, size_t workers, evocc_error *error);
 void study_free(study *s);
 
 typedef struct study_progress {
@@ -60,7 +62,8 @@ typedef void (*study_progress_function)(const study_progress *progress, void *co
  * Runs to the end of the budget. EVOCC_INTERRUPTED when wake_fd became readable (negative: never):
  * children are stopped, finished trials are kept. A baseline that does not compile, or that lacks
  * an objective, is EVOCC_PROCESS or EVOCC_UNSUPPORTED with the compiler's own words; controls that
- * do not reach the compiler (the canary) are EVOCC_UNSUPPORTED.
+ * do not reach the compiler (the canary) are EVOCC_PROCESS. The study file of a baseline that
+ * failed in this run is removed: nothing is in it.
  */
 evocc_status study_run(study *s, study_progress_function progress, void *context, int wake_fd,
                        evocc_error *error);
@@ -69,7 +72,9 @@ const char *study_path(const study *s);
 size_t study_control_count(const study *s);
 size_t study_worker_count(const study *s);
 const char *study_compiler_path(const study *s);
-const evocc_space *study_space(const study *s); /* borrowed */
+const evocc_space *study_space(const study *s);               /* borrowed */
+const char *const *study_base(const study *s, size_t *count); /* the user's own options; borrowed */
+bool study_allows_numerics(const study *s);
 
 /* One candidate, given as its text, evaluated outside any study file. */
 evocc_status study_evaluate(evaluate_result *out, study *s, const char *candidate,
@@ -82,12 +87,12 @@ evocc_status study_compile(char **out, size_t *length, study *s, const char *can
 /* What the study file says now; report_summary_free. */
 evocc_status study_summary(report_summary **out, study *s, evocc_error *error);
 
-/* Writes the best point as one ACF. EVOCC_NOT_FOUND when nothing was better than the baseline. */
-evocc_status study_write_best(study *s, const report_summary *summary, const char *path,
-                              evocc_error *error);
+/* Where the result goes: an ACF, or with several objectives a folder. Borrowed. */
+const char *study_output(const study *s);
 
-/* Writes one ACF a point of the front, index.json and best.acf into a folder (made when absent). */
-evocc_status study_write_front(study *s, const report_summary *summary, const char *folder,
-                               evocc_error *error);
+/* Writes the result: the best point as one ACF; with several objectives one ACF a point of the
+   front, index.json and best.acf into a folder (made when absent; the points of an earlier result
+   there make room). EVOCC_NOT_FOUND when nothing was better than the baseline. */
+evocc_status study_write(study *s, const report_summary *summary, evocc_error *error);
 
 #endif

@@ -41,6 +41,7 @@ refused 2 'more than one kernel.*--kernel' tune two.ptx --minimize registers
 refused 2 "no kernel 'c'.*a, b" tune two.ptx --minimize registers --kernel c
 refused 2 "sm_1.*sm_90" tune "$kernel" --arch sm_1 --minimize registers
 refused 2 "no metric is called 'speed'.*registers" tune "$kernel" --minimize speed
+refused 2 'a number above 0' tune "$kernel" --minimize registers --mutate-rate 0
 refused 2 'mutate-rate' tune "$kernel" --minimize registers --mutate-rate 2
 refused 2 'did you mean --minimize' tune "$kernel" --minimise registers
 refused 2 'whole number' tune "$kernel" --minimize registers --workers two
@@ -49,6 +50,22 @@ refused 2 'which kernel' tune
 refused 1 'no-such-ptxas' tune "$kernel" --minimize registers --study np.db --ptxas ./no-such-ptxas
 refused 2 'ptxas options after --' tune "$kernel" --minimize registers -- --no-such-option
 refused 1 'no/such/folder' tune "$kernel" --minimize registers --study no/such/folder/x.db
+refused 2 "-o is evocc's own" tune "$kernel" --minimize registers -- -o x.cubin
+refused 2 'with --arch' tune "$kernel" --minimize registers -- -arch=sm_80
+
+# The result may replace an ACF and nothing else; that is known before the search.
+cp "$kernel" mine.ptx
+refused 2 'mine.ptx: it exists and is no ACF' tune mine.ptx --minimize registers -o mine.ptx
+cmp -s mine.ptx "$kernel" || fail "-o overwrote the kernel"
+refused 2 'that is the study file' tune mine.ptx --minimize registers --study x.db -o x.db
+refused 2 'that is the study file' tune mine.ptx --minimize registers --study x.db -o x.db-wal
+refused 2 'it is a folder' tune mine.ptx --minimize registers -o folder
+refused 1 'no place for it' tune mine.ptx --minimize registers -o no/such/folder/y.acf
+refused 2 'this is none' tune mine.ptx --minimize registers,code_bytes -o mine.ptx
+[ -e x.db ] || [ -e mine.db ] && fail "a study file was made although nothing began"
+
+# A baseline that fails leaves nothing behind, so the mended file can be tuned at once.
+[ -e broken.db ] && fail "the failed baseline left its study file"
 [ "$(id -u)" = 0 ] || {
     : >secret.ptx
     chmod 000 secret.ptx

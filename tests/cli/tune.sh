@@ -71,6 +71,26 @@ cmp -s a.acf c.acf || fail "the resumed run wrote another ACF: $(diff a.acf c.ac
 evocc tune --resume c.db -o c2.acf -q >/dev/null || fail "resuming a finished study"
 cmp -s a.acf c2.acf || fail "a finished study gives another ACF"
 
+# From another folder, without -o: the input and the output are those it began with.
+mkdir elsewhere
+rm c.acf
+(cd elsewhere && evocc tune --resume ../c.db -q >/dev/null) || fail "resume from another folder"
+cmp -s a.acf c.acf || fail "a run resumed elsewhere did not write where the first one would have"
+
+# The best has no control that does nothing: leaving any of them out makes it worse.
+evocc report a.db --json | python3 -c '
+import json, sys
+best = json.load(sys.stdin)["best"]
+controls = [f"{name}={value}" for name, value in best["controls"].items()]
+print(int(best["metrics"]["spill_bytes"]))
+for left_out in controls:
+    print(" ".join(c for c in controls if c != left_out))' >trimmed
+read -r least <trimmed
+sed 1d trimmed | while read -r fewer; do
+    now=$(evocc compile "$kernel" --with "$fewer" | sed -n 's/^spill_bytes *//p')
+    [ "$now" -gt "$least" ] || fail "'$fewer' would have done as well"
+done || exit 1
+
 # Ctrl-C: finished trials are kept, exit 130, no child stays.
 evocc tune "$kernel" --arch sm_90a --minimize spill_bytes --study d.db $small >/dev/null 2>d.err &
 pid=$!
@@ -104,6 +124,13 @@ stores, loads = map(int, re.search(r"(\d+) bytes spill stores, (\d+) bytes spill
 registers = int(re.search(r"Used (\d+) registers", text).group(1))
 sys.exit(not (stores + loads == int(sys.argv[1]) and registers == int(sys.argv[2])))
 PY
+
+# The command that tune prints applies, options of the user included.
+evocc tune "$kernel" --minimize spill_bytes --study "f g.db" -o "f g.acf" $small -- -maxrregcount=128 \
+    >/dev/null 2>f.err || fail "tune with options: $(cat f.err)"
+command=$(sed -n 's/^apply it:  //p' f.err)
+eval "$command -v" >v.out 2>&1 || fail "$command: $(cat v.out)"
+grep -q 'not applied' v.out && fail "the printed command does not apply: $(cat v.out)"
 
 # Two objectives: a folder with one ACF a point, an index, and best.acf.
 evocc tune "$kernel" --minimize spill_bytes --minimize registers,code_bytes --study e.db -o front $small -q \

@@ -69,7 +69,7 @@ static report_summary *load(store *s)
 {
     report_summary *summary = NULL;
     evocc_error error = {0};
-    if (report_summary_load(&summary, s, "x.db", &error) != EVOCC_OK) {
+    if (report_summary_load(&summary, s, "x.db", UINT64_MAX, &error) != EVOCC_OK) {
         fail_msg("%s", error.message);
     }
     return summary;
