@@ -35,11 +35,13 @@ typedef struct region {
 
 typedef struct shape_state {
     const gpu_shape *plan;
-    region *work;         /* one an argument; .base 0: a scalar */
-    cu_pointer *pristine; /* [seed * count + argument]: contents at the start; 0: only poison */
-    cu_pointer *expected; /* [seed * count + argument]: of outputs, after a right run */
-    uint64_t *pointers;   /* of the work regions' data, for the launch */
-    void **parameters;    /* one an argument, for cuLaunchKernelEx */
+    region *work;            /* one an argument; .base 0: a scalar */
+    cu_pointer *pristine;    /* [seed * count + argument]: contents at the start; 0: only poison */
+    cu_pointer *expected;    /* [seed * count + argument]: of outputs, after a right run */
+    uint64_t *pointers;      /* of the work regions' data, for the launch */
+    void **parameters;       /* one an argument, for cuLaunchKernelEx */
+    uint32_t baseline_batch; /* of the baseline's pilot run; 0: not yet made */
+    double baseline_s;
 } shape_state;
 
 typedef struct kernel {

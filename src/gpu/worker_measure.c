@@ -181,6 +181,21 @@ static bool pilot(worker *w, subject *s, failure *f)
     return true;
 }
 
+/* The baseline's, once for all candidates. */
+static bool pilot_baseline(worker *w, subject *s, shape_state *shape, failure *f)
+{
+    if (shape->baseline_batch == 0) {
+        if (!pilot(w, s, f)) {
+            return false;
+        }
+        shape->baseline_batch = s->batch;
+        shape->baseline_s = s->launch_s;
+    }
+    s->batch = shape->baseline_batch;
+    s->launch_s = shape->baseline_s;
+    return true;
+}
+
 /* ---- Series of samples ----------------------------------------------------------------------- */
 
 static bool make_room(gpu_timing *t, uint32_t samples, uint32_t baseline, failure *f)
@@ -316,7 +331,7 @@ static bool run_pilots(worker *w, const kernel *k, const gpu_request *request, s
     double weights = 0;
     for (size_t i = 0; i < w->job.shape_count; i++) {
         if (!prepare_subjects(w, i, k, request, &candidates[i], &baselines[i], f) ||
-            !pilot(w, &baselines[i], f) || !pilot(w, &candidates[i], f)) {
+            !pilot_baseline(w, &baselines[i], &w->shapes[i], f) || !pilot(w, &candidates[i], f)) {
             return false;
         }
         logs += w->job.shapes[i].weight * log(candidates[i].launch_s);
