@@ -8,6 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The layouts of cuda.h (CUDA 12 and 13, 64-bit). */
+_Static_assert(sizeof(cu_launch_config) == 56 && offsetof(cu_launch_config, stream) == 32 &&
+                   offsetof(cu_launch_config, attributes) == 40,
+               "CUlaunchConfig");
+_Static_assert(sizeof(cu_launch_attribute) == 72 && offsetof(cu_launch_attribute, value) == 8,
+               "CUlaunchAttribute");
+_Static_assert(sizeof(cu_uuid) == 16, "CUuuid");
+
 typedef struct symbol {
     const char *name;
     size_t offset; /* of its member in driver */
