@@ -1,4 +1,5 @@
-/* contraction.c: products and sums of which ptxas decides how often they round (facts.h). */
+#include "ptx/contraction.h"
+
 #include "ptx/facts.h"
 
 #include <string.h>
@@ -41,16 +42,48 @@ static form form_of(uint8_t *type, const ptx_module *m, const ptx_statement *s)
     return *type == 0 ? OTHER : product ? PRODUCT : SUM;
 }
 
-void ptx_facts_note_contraction(ptx_facts *f)
+uint8_t ptx_contraction_types(const ptx_module *module, const ptx_function *function)
 {
-    f->products = f->sums = 0;
-    for (uint32_t i = 0; i < f->function->statement_count; i++) {
+    uint8_t products = 0, sums = 0;
+    for (uint32_t i = 0; i < function->statement_count; i++) {
         uint8_t type;
-        form what =
-            form_of(&type, f->module, &f->module->statements[f->function->first_statement + i]);
-        f->products |= what == PRODUCT ? type : 0;
-        f->sums |= what == SUM ? type : 0;
+        form what = form_of(&type, module, &module->statements[function->first_statement + i]);
+        products |= what == PRODUCT ? type : 0;
+        sums |= what == SUM ? type : 0;
     }
+    return products & sums;
+}
+
+/* Tried one by one: what keeps a product and a sum around it apart. rem.u32 did not, but might. */
+static bool parts_block(const char *opcode)
+{
+    static const char *const always[] = {"membar", "fence", "rem", "setmaxnreg", "griddepcontrol"};
+    static const char *const exact[] = {"div", "rcp", "sqrt"};
+    size_t length = strcspn(opcode, ".");
+    bool approximate = ptx_opcode_has(opcode, ".approx") || ptx_opcode_has(opcode, ".full");
+    for (size_t i = 0; i < sizeof always / sizeof *always; i++) {
+        if (strlen(always[i]) == length && memcmp(opcode, always[i], length) == 0) {
+            return true;
+        }
+    }
+    for (size_t i = 0; !approximate && i < sizeof exact / sizeof *exact; i++) {
+        if (strlen(exact[i]) == length && memcmp(opcode, exact[i], length) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+ptx_access ptx_contraction_access(const ptx_module *m, const ptx_statement *s, uint8_t types)
+{
+    uint8_t type;
+    if (types == 0 || s->kind != PTX_INSTRUCTION) {
+        return PTX_ACCESS_NONE;
+    }
+    form_of(&type, m, s);
+    return (type & types) != 0                       ? PTX_ACCESS_READ
+           : parts_block(m->opcodes[s->opcode].text) ? PTX_ACCESS_WRITE
+                                                     : PTX_ACCESS_NONE;
 }
 
 /* The register of a plain operand; PTX_NONE for others. */
@@ -96,7 +129,7 @@ static bool copies_product(const ptx_facts *f, const ptx_statement *s)
     const ptx_definition *d = id != PTX_NONE ? ptx_facts_definition(f, id) : NULL;
     return d != NULL && d->count == 1 &&
            form_of(&type, f->module, &f->module->statements[d->statement]) == PRODUCT &&
-           (type & f->sums) != 0;
+           (type & f->contracted) != 0;
 }
 
 bool ptx_facts_may_contract(const ptx_facts *f, uint32_t statement)
@@ -108,8 +141,8 @@ bool ptx_facts_may_contract(const ptx_facts *f, uint32_t statement)
     if (what == COPY) {
         return copies_product(f, s);
     }
-    if ((type & f->products & f->sums) == 0) {
-        return false;
+    if ((type & f->contracted) == 0) {
+        return ptx_contraction_access(m, s, f->contracted) == PTX_ACCESS_WRITE;
     }
     if (what == PRODUCT) {
         uint32_t id = register_of(m, s, 0);

@@ -1,5 +1,6 @@
 #include "ptx/dependences.h"
 
+#include "ptx/contraction.h"
 #include "util/error.h"
 
 #include <string.h>
@@ -33,6 +34,7 @@ typedef struct adjacency {
 struct ptx_graph {
     const ptx_module *module;
     const ptx_function *function;
+    uint8_t contracted; /* as ptx_contraction_types says */
     ptx_item *items;
     edge *edges;
     member *members;
@@ -416,6 +418,10 @@ static void access_item(ptx_graph *g, uint32_t node)
                 access_resource(g, r, node, (ptx_access)effect->access[r]);
             }
         }
+        ptx_access rounding = ptx_contraction_access(g->module, s, g->contracted);
+        if (rounding != PTX_ACCESS_NONE) {
+            access_resource(g, PTX_ROUNDING, node, rounding);
+        }
         ptx_visit_registers(g->module, s, visit_register, &context);
     }
 }
@@ -495,6 +501,7 @@ evocc_status ptx_graph_new(ptx_graph **out, const ptx_module *module, const ptx_
     }
     g->module = module;
     g->function = function;
+    g->contracted = ptx_contraction_types(module, function);
     g->resources = mem_alloc(PTX_RESOURCE_COUNT + function->register_count, sizeof *g->resources);
     g->references = mem_alloc(function->register_count + 1, sizeof *g->references);
     if (g->resources == NULL || g->references == NULL) {

@@ -1,5 +1,6 @@
 #include "ptx/facts.h"
 
+#include "ptx/contraction.h"
 #include "util/error.h"
 
 #include <string.h>
@@ -114,7 +115,7 @@ static bool build(ptx_facts *f)
     if (good) {
         visit_all(f, last, true);
         judge_definitions(f);
-        ptx_facts_note_contraction(f);
+        f->contracted = ptx_contraction_types(f->module, f->function);
     }
     mem_free(last);
     return good;

@@ -25,9 +25,9 @@ typedef struct ptx_facts {
     ptx_cfg *cfg;
     ptx_definition *definitions; /* by register id less function->first_register */
     uint32_t *use_start,
-        *uses;              /* statements that read register r: uses[use_start[r] ..], in order */
-    uint32_t *block_of;     /* block, within the function, of a statement of it */
-    uint8_t products, sums; /* types of those whose rounding ptxas decides (contraction.c), bits */
+        *uses;          /* statements that read register r: uses[use_start[r] ..], in order */
+    uint32_t *block_of; /* block, within the function, of a statement of it */
+    uint8_t contracted; /* as ptx_contraction_types says */
 } ptx_facts;
 
 evocc_status ptx_facts_new(ptx_facts **out, const ptx_module *module, const ptx_function *function,
@@ -37,25 +37,14 @@ void ptx_facts_free(ptx_facts *facts);
 const ptx_definition *ptx_facts_definition(const ptx_facts *facts, uint32_t register_id);
 uint32_t ptx_facts_block(const ptx_facts *facts, uint32_t statement);
 
-/*
- * Contraction (PTX ISA 9.0, 9.7.3 add: "mul/add sequences with no rounding modifiers may be
- * optimized to use fused-multiply-add"). ptxas 13.0 joins a product and a sum of one block when
- * nothing but such sums reads the product; of two products the sum's first operand is joined; it
- * looks through mov and neg, and from one iteration into the next where it unrolls. So a product or
- * sum copied, or moved to another block, may round otherwise.
- */
-
 /* The statement is a product or sum without stated rounding that may be joined with another, or
-   hands such a product on. */
+   hands such a product on, or would stand between such (contraction.h). */
 bool ptx_facts_may_contract(const ptx_facts *facts, uint32_t statement);
 
 /* *out false: some such product is read in a later iteration of a loop than made it, so that
    whether a loop is unrolled (by us or by ptxas) changes results. */
 evocc_status ptx_unrolls_exactly(bool *out, const ptx_module *module, const ptx_function *function,
                                  evocc_error *error);
-
-/* Called by ptx_facts_new. */
-void ptx_facts_note_contraction(ptx_facts *facts);
 
 /* A value's pure backward slice: the definitions to repeat, each after those it needs, the value's
    own last. Stops at registers that are written once, but not purely, and at what may contract. */

@@ -6,6 +6,7 @@
  * every block (only ratios count), but not the same as no pragma at all.
  */
 #include "ptx/cfg.h"
+#include "ptx/facts.h"
 #include "ptx/pass.h"
 #include "util/error.h"
 
@@ -30,8 +31,12 @@ static evocc_status enumerate(ptx_catalogue *c)
     if (f->block_count < 2) {
         return EVOCC_OK; /* only ratios between blocks matter: a single block has none */
     }
-    evocc_status status =
-        ptx_catalogue_add(c, "", wide_values, WIDE_COUNT, SPACE_ABSENT, 1, c->pass->help);
+    bool exact; /* it decides how often ptxas unrolls */
+    evocc_status status = ptx_unrolls_exactly(&exact, c->module, f, c->error);
+    if (status != EVOCC_OK || !exact) {
+        return status;
+    }
+    status = ptx_catalogue_add(c, "", wide_values, WIDE_COUNT, SPACE_ABSENT, 1, c->pass->help);
     c->wide = SPACE_ABSENT; /* other values than the blocks' */
     for (uint32_t b = 0; b < f->block_count && status == EVOCC_OK; b++) {
         char site[24];

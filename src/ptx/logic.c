@@ -89,12 +89,33 @@ static bool table_of(unsigned *out, const ptx_module *m, const ptx_statement *s,
     return true;
 }
 
+/* ptxas 12.4 to 13.5 crashes on a lop3 that only `setp.eq x, 0` reads, where its predicate guards a
+   store. */
+static bool is_compared(const ptx_facts *f, const ptx_statement *s)
+{
+    const ptx_module *m = f->module;
+    const ptx_leaf *leaf = &m->leaves[m->operands[s->first_operand].first_leaf];
+    if (leaf->kind != PTX_LEAF_REGISTER) {
+        return false;
+    }
+    uint32_t local = leaf->id - f->function->first_register;
+    for (uint32_t i = f->use_start[local]; i < f->use_start[local + 1]; i++) {
+        if (strncmp(opcode_of(m, &m->statements[f->uses[i]]), "setp.", 5) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool lop3_form(strbuf *out, ptx_graft *graft, uint32_t statement, int32_t mode)
 {
     (void)mode;
     const ptx_module *m = graft->facts->module;
     const ptx_statement *s = &m->statements[statement];
     unsigned inner_table, table;
+    if (!table_of(&table, m, s, 0, 0) || is_compared(graft->facts, s)) {
+        return false;
+    }
     for (uint32_t i = 1; i <= 2 && s->operand_count == 3; i++) {
         const ptx_statement *inner = ptx_form_source(graft->facts, s, i);
         if (inner == NULL || !table_of(&inner_table, m, inner, 0xf0, 0xcc) ||

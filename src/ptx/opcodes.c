@@ -270,7 +270,7 @@ static void touch_memory(ptx_effect *effect, const char *opcode, ptx_access acce
 static void order_all(ptx_effect *effect)
 {
     for (int i = 0; i < PTX_RESOURCE_COUNT; i++) {
-        if (i != PTX_CARRY && i != PTX_IN_FLIGHT && i != PTX_PLACE) {
+        if (i != PTX_CARRY && i != PTX_IN_FLIGHT && i != PTX_PLACE && i != PTX_ROUNDING) {
             effect->access[i] = PTX_ACCESS_WRITE;
         }
     }

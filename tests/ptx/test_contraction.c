@@ -113,6 +113,34 @@ static void sums_of_products_keep_their_order(void **state)
     assert_changed("mul.f32 %f4, %f3, %f5;\nst.global.f32 [g], %f4;", "swap@k", "swap");
 }
 
+/* What parts a block for ptxas (a division is a branch to it) stays where it is between them. */
+static void nothing_comes_between(void **state)
+{
+    (void)state;
+    static const char *const values[] = {"late",  "early", "pressure", "seed1", "seed2", "seed3",
+                                         "seed4", "seed5", "seed6",    "seed7", "seed8"};
+    static const char body[] =
+        LOADED "mul.f32 %f3, %f1, %f2;\nadd.f32 %f4, %f3, %f2;\ndiv.rn.f32 %f5, %f1, %f2;\n"
+               "mul.f32 %f6, %f2, %f2;\nmov.u32 %r1, %tid.x;\nst.global.f32 [g], %f4;\n"
+               "st.global.f32 [g+4], %f5;\nst.global.f32 [g+8], %f6;";
+    char *text = kernel_of(body);
+    ptx_module *module = module_of(text);
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        char *out = rewritten(module, "order@k", values[i]);
+        const char *division = strstr(out, "div.rn");
+        if (strstr(out, "add.f32") > division || strstr(out, "mul.f32 %f6") < division) {
+            fail_msg("order@k=%s:\n%s", values[i], out);
+        }
+        mem_free(out);
+    }
+    ptx_free(module);
+    mem_free(text);
+    assert_held(LOADED "mul.f32 %f3, %f1, %f2;\nadd.f32 %f4, %f3, %f2;\nst.global.f32 [g], %f4;\n"
+                       "div.rn.f32 %f5, %f1, %f2;\n@%p1 bra DONE;\nst.global.f32 [g+4], %f5;\n"
+                       "bar.sync 0;\nst.global.f32 [g+4], %f5;",
+                15);
+}
+
 static bool lists(const char *body, const char *name)
 {
     evocc_error error;
@@ -143,9 +171,25 @@ static void loops_that_carry_products_are_left_alone(void **state)
                                   "add.f32 %f6, %f6, %f5;\n@%p1 bra L;\nst.global.f32 [g], %f6;";
     assert_false(lists(carried, "ptx/unroll@k"));
     assert_false(lists(carried, "ptx/polarity@k"));
+    assert_false(lists(carried, "ptx/frequency@k"));
     assert_false(lists(copied, "ptx/unroll@k"));
     assert_true(lists(used_up, "ptx/unroll@k"));
     assert_true(lists(used_up, "ptx/polarity@k"));
+    assert_true(lists(used_up, "ptx/frequency@k"));
+}
+
+/* A lop3 that a comparison with 0 reads takes ptxas down (12.4 to 13.5). */
+static void no_lop3_is_compared(void **state)
+{
+    (void)state;
+    static const char joined[] =
+        "ld.global.b32 %r1, [g];\nand.b32 %r2, %r1, 1023;\nand.b32 %r3, %r2, 31;\n";
+    char compared[300];
+    snprintf(compared, sizeof compared,
+             "%ssetp.eq.b32 %%p2, %%r3, 0;\n@%%p2 st.global.b32 [g], %%r1;", joined);
+    assert_kept(compared, "lop3@k", "join");
+    snprintf(compared, sizeof compared, "%sst.global.b32 [g], %%r3;", joined);
+    assert_changed(compared, "lop3@k", "join");
 }
 
 int main(void)
@@ -155,6 +199,8 @@ int main(void)
         cmocka_unit_test(sums_are_not_copied),
         cmocka_unit_test(others_are_copied),
         cmocka_unit_test(sums_of_products_keep_their_order),
+        cmocka_unit_test(nothing_comes_between),
+        cmocka_unit_test(no_lop3_is_compared),
         cmocka_unit_test(loops_that_carry_products_are_left_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
