@@ -9,6 +9,7 @@
  * And only where no lane can wait for another between the block's ends but in such an instruction:
  * not in blocks with calls or with anything that pins all.
  */
+#include "ptx/facts.h"
 #include "ptx/pass.h"
 #include "util/error.h"
 #include "util/hash.h"
@@ -41,10 +42,24 @@ static bool takes_whole_warp(const ptx_module *m, const ptx_statement *s)
             ptx_opcode_has(opcode, ".aligned"));
 }
 
-/* A block that states such fences itself keeps them as they are. */
+/* A product ('*') or sum ('+') of floats that states no rounding, else 0. */
+static char joined_part(const char *opcode)
+{
+    bool product = strncmp(opcode, "mul.", 4) == 0;
+    bool sum = strncmp(opcode, "add.", 4) == 0 || strncmp(opcode, "sub.", 4) == 0;
+    bool stated = ptx_opcode_has(opcode, ".rn") || ptx_opcode_has(opcode, ".rz") ||
+                  ptx_opcode_has(opcode, ".rm") || ptx_opcode_has(opcode, ".rp");
+    const char *type = strrchr(opcode, '.');
+    bool is_float = type != NULL && (type[1] == 'f' || strncmp(type, ".bf", 3) == 0);
+    return stated || !is_float ? 0 : product ? '*' : sum ? '+' : 0;
+}
+
+/* A block that states such fences itself keeps them as they are. Where ptxas does not see that a
+   warp is together, it parts the block at a fence and no longer joins a product before it with a
+   sum behind it (13.0.88, sm_75 and sm_80), which would round otherwise. */
 static bool admits_fences(const ptx_module *m, const ptx_block *block)
 {
-    bool whole = false;
+    bool whole = false, products = false, sums = false;
     for (uint32_t i = block->first; i < block->first + block->count; i++) {
         const ptx_statement *s = &m->statements[i];
         if (s->kind != PTX_INSTRUCTION) {
@@ -56,8 +71,10 @@ static bool admits_fences(const ptx_module *m, const ptx_block *block)
             return false;
         }
         whole = whole || takes_whole_warp(m, s);
+        products = products || joined_part(opcode_of(m, s)) == '*';
+        sums = sums || joined_part(opcode_of(m, s)) == '+';
     }
-    return whole;
+    return whole && !(products && sums);
 }
 
 static bool is_load(const ptx_module *m, const ptx_statement *s)
@@ -110,10 +127,15 @@ static evocc_status enumerate(ptx_catalogue *c)
 {
     const ptx_module *m = c->module;
     const ptx_function *f = c->function;
-    evocc_status status = EVOCC_OK;
     size_t sites = 0;
+    bool exact;
     if (ptx_target_number(m) < 70) {
         return EVOCC_OK; /* before, lanes of a warp had to be together to meet */
+    }
+    /* A fence in a loop may keep ptxas from unrolling it (facts.h, contraction). */
+    evocc_status status = ptx_unrolls_exactly(&exact, m, f, c->error);
+    if (status != EVOCC_OK || !exact) {
+        return status;
     }
     for (uint32_t b = 0; b < f->block_count; b++) {
         sites += admits_fences(m, &m->blocks[f->first_block + b]);

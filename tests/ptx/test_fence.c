@@ -68,12 +68,11 @@ static void test_fence(void **state)
     assert_after("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r1}, [s];\nadd.s32 %r2, %r1, 1;",
                  "fence@k", "loads", FENCE "add.s32 %r2, %r1, 1;");
     /* No barrier in the block; a conditional one; one that not all lanes need; calls. */
-    static const char *const others[] = {"",
-                                         "@%p1 bar.sync 0;\n",
-                                         "barrier.sync 0;\n",
-                                         "bar.sync 0;\nnanosleep.u32 10;\n",
-                                         "bar.sync 0;\nactivemask.b32 %r9;\n",
-                                         "bar.sync 0;\nbar.warp.sync 0xff;\n"};
+    static const char *const others[] = {
+        "", "@%p1 bar.sync 0;\n", "barrier.sync 0;\n", "bar.sync 0;\nnanosleep.u32 10;\n",
+        "bar.sync 0;\nactivemask.b32 %r9;\n", "bar.sync 0;\nbar.warp.sync 0xff;\n",
+        /* A product and a sum that ptxas may join. */
+        "bar.sync 0;\nmul.f32 %f1, %f2, %f3;\nadd.ftz.f32 %f4, %f1, %f3;\n"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         char body[1024];
         snprintf(body, sizeof body, "%sld.global.b32 %%r1, [g];\n%sst.global.b32 [g], %%r1;",
@@ -87,6 +86,33 @@ static void test_fence(void **state)
                  "fence@k", "loads", NULL);
     assert_after("bar.sync 0;\n{ .reg .b32 %q; ld.global.b32 %q, [g]; st.global.b32 [g+4], %q; }",
                  "fence@k", "loads", NULL);
+}
+
+/* Not offered where a product lives on into the next turn of a loop: whether ptxas fuses it there
+   depends on whether it unrolls. */
+static void test_fence_contraction(void **state)
+{
+    (void)state;
+    static const char *const products[] = {"mul.rn.f32 %f3, %f2, %f2;", "mul.f32 %f3, %f2, %f2;"};
+    for (int i = 0; i < 2; i++) {
+        evocc_error error;
+        evocc_space *space;
+        char body[256];
+        snprintf(
+            body, sizeof body,
+            "mov.f32 %%f3, %%f1;\nL: bar.sync 0;\nadd.f32 %%f2, %%f2, %%f3;\n%s\n@%%p1 bra L;\n"
+            "st.global.f32 [g], %%f2;",
+            products[i]);
+        char *text = kernel_of(body);
+        ptx_module *module = module_of(text);
+        assert_int_equal(space_new(&space, &error), EVOCC_OK);
+        assert_int_equal(ptx_add_controls(space, module, "k", NULL, &error), EVOCC_OK);
+        assert_int_equal(space_finish(space, &error), EVOCC_OK);
+        assert_int_equal(space_find(space, "ptx/fence@k") != (size_t)-1, i == 0);
+        space_free(space);
+        ptx_free(module);
+        mem_free(text);
+    }
 }
 
 static void test_fence_checked(void **state)
@@ -166,18 +192,18 @@ static void test_ptxas(void **state)
     if (find_ptxas() == NULL) {
         skip();
     }
-    /* The layer norm, which compiles fastest: nine blocks with barriers. */
-    ptx_module *module = module_of_file(example_paths[2]);
+    /* The matrix product: no floats but in wgmma. */
+    ptx_module *module = module_of_file(example_paths[3]);
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
         evocc_error error;
         char message[4096];
         strbuf out = {0};
-        const ptx_setting settings[] = {{"fence@ln", values[i]},
-                                        {"range@ln", i % 2 == 0 ? "isa" : "bound"}};
+        const ptx_setting settings[] = {{"fence@mm", values[i]},
+                                        {"range@mm", i % 2 == 0 ? "isa" : "bound"}};
         assert_int_equal(ptx_rewrite(&out, module, settings, 2, &error), EVOCC_OK);
         assert_non_null(strstr(strbuf_text(&out), "bar.warp.sync 0xffffffff"));
         if (!run_ptxas(strbuf_text(&out), "sm_90a", NULL, NULL, message)) {
-            fail_msg("fence@ln=%s: %s", values[i], message);
+            fail_msg("fence@mm=%s: %s", values[i], message);
         }
         strbuf_dispose(&out);
     }
@@ -211,9 +237,13 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fence), cmocka_unit_test(test_fence_checked),
-        cmocka_unit_test(test_range), cmocka_unit_test(test_range_checked),
-        cmocka_unit_test(test_ptxas), cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_fence),
+        cmocka_unit_test(test_fence_checked),
+        cmocka_unit_test(test_fence_contraction),
+        cmocka_unit_test(test_range),
+        cmocka_unit_test(test_range_checked),
+        cmocka_unit_test(test_ptxas),
+        cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
