@@ -315,6 +315,8 @@ static void run_pure(ptx_run *r, const ptx_statement *s)
     const ptx_meaning *meaning = &r->meanings[s->opcode];
     const ptx_operand *first = &m->operands[s->first_operand];
     bool stable = !r->plain && s->guard == PTX_NONE && operands_are_stable(r, s);
+    bool load = !ptx_effect_of(m, s)->pure; /* of a parameter */
+    uint32_t bytes = load ? ptx_element_bytes(m->opcodes[s->opcode].text) : 0;
     for (int whole = stable ? 1 : 0; whole >= 0; whole--) {
         size_t count = 0;
         for (uint32_t o = 1; o < s->operand_count && !r->failed; o++) {
@@ -322,12 +324,19 @@ static void run_pure(ptx_run *r, const ptx_statement *s)
         }
         for (uint32_t l = 0; l < first->leaf_count && !r->failed; l++) {
             const ptx_leaf *leaf = &m->leaves[first->first_leaf + l];
+            uint32_t number = l, results = first->leaf_count;
+            if (bytes > 0 && count > 0) { /* each element as a scalar load of its own */
+                ptx_worlds step = ptx_worlds_constant(l == 0 ? 0 : bytes);
+                ptx_worlds_add(&r->sources[0], &step);
+                number = 0;
+                results = 1;
+            }
             if (leaf->kind != PTX_LEAF_REGISTER) {
                 continue;
             }
             unsigned width = ptx_register_width(m, leaf->id);
-            ptx_worlds v = ptx_worlds_apply(meaning, r->sources, r->constant, count, width, l,
-                                            first->leaf_count);
+            ptx_worlds v =
+                ptx_worlds_apply(meaning, r->sources, r->constant, count, width, number, results);
             ptx_register_facts *f = &r->facts[local_id(r, leaf->id)];
             if (whole == 0) {
                 write_register(r, s, leaf, v);

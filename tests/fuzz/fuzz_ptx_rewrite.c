@@ -64,7 +64,7 @@ static bool operands_are_sane(const ptx_module *m)
             }
             for (uint32_t l = 0; l < operand->leaf_count; l++) {
                 uint8_t kind = m->leaves[operand->first_leaf + l].kind;
-                if (kind == PTX_LEAF_SYMBOL ||
+                if (kind == PTX_LEAF_SYMBOL || kind == PTX_LEAF_SPECIAL ||
                     (o == 0 && kind != PTX_LEAF_REGISTER && kind != PTX_LEAF_SINK)) {
                     return false;
                 }
