@@ -203,10 +203,14 @@ static void read_warning(reader *r, slice line)
     }
 }
 
-/* "ptxas info    : ", where the first word is whatever name ptxas was started under. */
+/* "ptxas info    : ", where the first word is whatever name ptxas was started under; nvcc hands on
+   what the linker says in the same form. */
 static bool take_head(slice *line, const char *kind)
 {
     slice rest = *line;
+    if (take_prefix(&rest, "nvlink ")) {
+        return false;
+    }
     while (rest.length > 0 && rest.text[0] != ' ') {
         rest.text++;
         rest.length--;

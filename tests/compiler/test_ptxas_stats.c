@@ -118,6 +118,8 @@ static void test_variants(void **state)
         {"ptxas warning : Stack size for entry function 'k' cannot be statically determined\n"
          "ptxas info    : Used 1 registers, 4 bytes cumulative stack size\n",
          {1, -1, -1, -1, 0, -1}},
+        /* a ptxas under another name */
+        {"    4 bytes stack frame\nptxas-13.0 info    : Used 5 registers\n", {5, 4, -1, -1, 0, -1}},
         /* somebody else's lines */
         {"nvlink info    : Used 1 registers\nUsed 2 registers\nptxas info : used\n",
          {-1, -1, -1, -1, -1, -1}},

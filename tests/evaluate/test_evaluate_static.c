@@ -265,7 +265,7 @@ static void test_command(void **state)
     char *path = path_join(b->folder, "log");
     char *log = support_read(path, NULL);
     assert_string_equal(log, "-arch sm_80 -v -maxrregcount 32 --opt-level=1 --return-at-end "
-                             "candidate.ptx -o candidate.cubin\n");
+                             "two.ptx -o candidate.cubin\n");
     mem_free(log);
     mem_free(path);
 }
