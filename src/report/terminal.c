@@ -58,7 +58,10 @@ static void metric_row(strbuf *out, const report_summary *summary, size_t metric
     change_text(change, from, to);
     const objective *o = objective_of(summary, name);
     const char *role = o == NULL ? "" : o->maximize ? "  maximized" : "  minimized";
-    strbuf_printf(out, "  %-14s %14s %14s %10s%s\n", name, baseline, tuned, change, role);
+    const evaluate_metric_info *info = evaluate_metric_find(name);
+    bool noisy = info != NULL && strcmp(info->unit, "s") == 0;
+    strbuf_printf(out, "  %-14s %14s %14s %10s%s%s\n", name, baseline, tuned, change, role,
+                  noisy ? "  one sample each: noise of some per cent" : "");
 }
 
 /* Objectives first, then what else is known. */
