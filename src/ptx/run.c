@@ -306,7 +306,8 @@ static bool is_pure(const ptx_run *r, const ptx_statement *s)
 {
     const ptx_effect *effect = ptx_effect_of(r->module, s);
     bool parameter = ptx_loads_entry_parameter(r->module, r->function, s);
-    return (effect->pure || parameter) && !ptx_reads_varying_special(r->module, s);
+    return s->operand_count > 0 && (effect->pure || parameter) &&
+           !ptx_reads_varying_special(r->module, s);
 }
 
 static void run_pure(ptx_run *r, const ptx_statement *s)

@@ -46,6 +46,9 @@ static const found founds[] = {
      "fma.rn.f32 %f3, %f2, %f4, %f5;\n{cvt.rn.f16.f32 %h3, %f3;}\nL:\n"
      "{mov.b32 %r3, {%h4,%h3};}\nst.global.u32 [g], %r3;",
      "maxnreg@k=64"},
+    {"arithmetic without operands, which no compiler takes, is no arithmetic: it read behind the "
+     "table",
+     "mul.wide.uoba4;\nst.global.u32 [g], %r1;\nadd;", "maxnreg@k=64"},
     {"a vector of parameters is its elements",
      "ld.param.v2.u32 {%r1, %r2}, [a];\nst.global.u32 [g], %r2;\nst.global.u32 [g+4], %r1;",
      "vector@k=scalar"},

@@ -1,4 +1,4 @@
-// archs: 75 90a 120
+// archs: 75 90a 100a 120
 // CUB over a device: sorts, scans, selections, run lengths, histograms, segmented reductions.
 #include <cub/cub.cuh>
 struct odd { __device__ bool operator()(int x) const { return x & 1; } };
