@@ -180,6 +180,9 @@ static uint64_t extract(uint64_t a, uint64_t position, uint64_t length, const pt
 static uint64_t move(const ptx_worlds *s, size_t count, int w, unsigned result_width, size_t index,
                      size_t results)
 {
+    if (count == 0) {
+        return mix(0, index); /* `mov.b32 %r1, {}`, which no compiler takes */
+    }
     if (results > 1) {
         uint64_t whole = s[0].word ? mix(s[0].in[w], 64) : s[0].in[w];
         return count == 1 && index * result_width < 64 ? whole >> (index * result_width)

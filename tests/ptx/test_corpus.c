@@ -49,6 +49,8 @@ static const found founds[] = {
     {"arithmetic without operands, which no compiler takes, is no arithmetic: it read behind the "
      "table",
      "mul.wide.uoba4;\nst.global.u32 [g], %r1;\nadd;", "maxnreg@k=64"},
+    {"nor is a move of nothing: it divided by the number of its sources",
+     "mov.u32 %r1;\nmov.b32 %r2, {};\nst.global.u32 [g], %r1;", "maxnreg@k=64"},
     {"a vector of parameters is its elements",
      "ld.param.v2.u32 {%r1, %r2}, [a];\nst.global.u32 [g], %r2;\nst.global.u32 [g+4], %r1;",
      "vector@k=scalar"},
