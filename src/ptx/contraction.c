@@ -86,13 +86,16 @@ ptx_access ptx_contraction_access(const ptx_module *m, const ptx_statement *s, u
                                                      : PTX_ACCESS_NONE;
 }
 
-/* The register of a plain operand; PTX_NONE for others. */
+/* The register of a plain operand; PTX_NONE for others, and where there is none. */
 static uint32_t register_of(const ptx_module *m, const ptx_statement *s, uint32_t operand)
 {
+    if (operand >= s->operand_count) {
+        return PTX_NONE;
+    }
     const ptx_operand *o = &m->operands[s->first_operand + operand];
-    const ptx_leaf *leaf = &m->leaves[o->first_leaf];
-    return o->shape == PTX_SHAPE_PLAIN && o->leaf_count == 1 && leaf->kind == PTX_LEAF_REGISTER
-               ? leaf->id
+    return o->shape == PTX_SHAPE_PLAIN && o->leaf_count == 1 &&
+                   m->leaves[o->first_leaf].kind == PTX_LEAF_REGISTER
+               ? m->leaves[o->first_leaf].id
                : PTX_NONE;
 }
 

@@ -94,8 +94,9 @@ static bool table_of(unsigned *out, const ptx_module *m, const ptx_statement *s,
 static bool is_compared(const ptx_facts *f, const ptx_statement *s)
 {
     const ptx_module *m = f->module;
-    const ptx_leaf *leaf = &m->leaves[m->operands[s->first_operand].first_leaf];
-    if (leaf->kind != PTX_LEAF_REGISTER) {
+    const ptx_operand *first = &m->operands[s->first_operand];
+    const ptx_leaf *leaf = &m->leaves[first->first_leaf];
+    if (first->leaf_count != 1 || leaf->kind != PTX_LEAF_REGISTER) {
         return false;
     }
     uint32_t local = leaf->id - f->function->first_register;

@@ -192,6 +192,15 @@ static void no_lop3_is_compared(void **state)
     assert_changed(compared, "lop3@k", "join");
 }
 
+/* No text that parses takes a pass beyond its operands. */
+static void arithmetic_without_operands(void **state)
+{
+    (void)state;
+    assert_kept("mul.f32;\nadd.f32;\nneg.f32;\nadd.f32 %f1;\nmul.f32 %f1;\nmov.f32;", "remat@k",
+                "all1");
+    assert_false(lists("L: mul.f32;\nadd.f32;\nmov.f32;\n@%p1 bra L;", "ptx/frequency@k"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -201,6 +210,7 @@ int main(void)
         cmocka_unit_test(sums_of_products_keep_their_order),
         cmocka_unit_test(nothing_comes_between),
         cmocka_unit_test(no_lop3_is_compared),
+        cmocka_unit_test(arithmetic_without_operands),
         cmocka_unit_test(loops_that_carry_products_are_left_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
