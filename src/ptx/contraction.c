@@ -214,3 +214,13 @@ evocc_status ptx_unrolls_exactly(bool *out, const ptx_module *module, const ptx_
     }
     return status;
 }
+
+evocc_status ptx_unrolling_is_exact(bool *out, const ptx_module *module, evocc_error *error)
+{
+    *out = true;
+    evocc_status status = EVOCC_OK;
+    for (size_t i = 0; i < module->function_count && status == EVOCC_OK && *out; i++) {
+        status = ptx_unrolls_exactly(out, module, &module->functions[i], error);
+    }
+    return status;
+}

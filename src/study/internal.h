@@ -46,6 +46,7 @@ struct study {
     char *input;
     size_t input_length;
     ptx_module *module;
+    bool levels_exact; /* optimisation levels leave the results of this module as they are */
     launcher *launcher;
     compiler_identity compiler;
     evocc_space *space;

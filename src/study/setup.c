@@ -187,14 +187,21 @@ static evocc_status add_ptx_controls(study *s, evocc_error *error)
     return status;
 }
 
-/* A bound on registers sizes the pool that setmaxnreg draws on (PTX ISA, "setmaxnreg"); a pool that
-   is too small stops the kernel for ever. */
+static bool in_group(const space_control *control, const char *group)
+{
+    return control->group != NULL && strcmp(control->group, group) == 0;
+}
+
+/* Levels of optimisation are left out where they change results; bounds on registers where they
+   size the pool that setmaxnreg draws on (PTX ISA, "setmaxnreg"): a pool that is too small stops
+   the kernel for ever. */
 static bool keep_control(const space_control *control, void *context)
 {
     const study *s = context;
-    bool bounds = control->group != NULL && strcmp(control->group, "registers") == 0;
-    return (s->allow_numerics || control->numerics == SPACE_EXACT) &&
-           !(bounds && ptx_uses_opcode(s->module, "setmaxnreg"));
+    bool exact =
+        control->numerics == SPACE_EXACT && (s->levels_exact || !in_group(control, "effort"));
+    return (exact || s->allow_numerics) &&
+           !(in_group(control, "registers") && ptx_uses_opcode(s->module, "setmaxnreg"));
 }
 
 /* ptxas options reach the whole module: with several entries they are searched only when all of
@@ -203,6 +210,9 @@ static evocc_status make_space(study *s, evocc_error *error)
 {
     evocc_space *options = NULL;
     evocc_status status = space_new(&s->space, error);
+    if (status == EVOCC_OK) {
+        status = ptx_unrolling_is_exact(&s->levels_exact, s->module, error);
+    }
     if (status == EVOCC_OK && (s->whole_module || ptx_entry_count(s->module) == 1)) {
         status = compiler_ptxas.make_space(&options, s->launcher, &s->compiler, s->arch, s->base,
                                            s->base_count, error);

@@ -158,6 +158,17 @@ static bool lists(const char *body, const char *name)
     return found;
 }
 
+static bool unrolling_is_exact(const char *body)
+{
+    char *text = kernel_of(body);
+    ptx_module *module = module_of(text);
+    bool exact = false;
+    assert_int_equal(ptx_unrolling_is_exact(&exact, module, NULL), EVOCC_OK);
+    ptx_free(module);
+    mem_free(text);
+    return exact;
+}
+
 /* A product that the next iteration adds: ptxas joins them where it unrolls, and only there. */
 static void loops_that_carry_products_are_left_alone(void **state)
 {
@@ -176,6 +187,10 @@ static void loops_that_carry_products_are_left_alone(void **state)
     assert_true(lists(used_up, "ptx/unroll@k"));
     assert_true(lists(used_up, "ptx/polarity@k"));
     assert_true(lists(used_up, "ptx/frequency@k"));
+    /* Levels of optimisation differ in what they unroll, too. */
+    assert_false(unrolling_is_exact(carried));
+    assert_false(unrolling_is_exact(copied));
+    assert_true(unrolling_is_exact(used_up));
 }
 
 /* A lop3 that a comparison with 0 reads takes ptxas down (12.4 to 13.5). */
