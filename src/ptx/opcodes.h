@@ -24,7 +24,7 @@ typedef enum ptx_resource {
     PTX_IN_FLIGHT,   /* registers that wgmma and tcgen05 read and write after the instruction */
     PTX_TENSOR,      /* tensor memory and order of tcgen05.* */
     PTX_PLACE,       /* labels that only debuggers know: in order with each other */
-    PTX_ROUNDING,    /* how products and sums round; of no effect's own, see ptx_contraction_access */
+    PTX_ROUNDING, /* how products and sums round; of no effect's own, see ptx_contraction_access */
     PTX_RESOURCE_COUNT
 } ptx_resource;
 

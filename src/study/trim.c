@@ -6,8 +6,8 @@
 #include <string.h>
 
 /* A search leaves controls in its best candidate that came along and change nothing for the better.
-   Each is left out once, first to last, and stays out when no objective is the worse for it. The
-   numbers must be exact for that, so times are not trimmed for. */
+   Each is left out, and stays out when no objective is the worse for it. The numbers must be exact
+   for that, so times are not trimmed for. */
 typedef struct trimming {
     run *run;
     int32_t *genes, *attempt;
@@ -80,8 +80,9 @@ static bool is_no_worse(const study *s, const double *values, const double *than
     return true;
 }
 
-static evocc_status trim_one(trimming *t, size_t index, evocc_error *error)
+static evocc_status trim_one(trimming *t, size_t index, bool *left_out, evocc_error *error)
 {
+    *left_out = false;
     const study *s = t->run->study;
     size_t count = space_count(s->space);
     memcpy(t->attempt, t->genes, count * sizeof *t->genes);
@@ -96,6 +97,23 @@ static evocc_status trim_one(trimming *t, size_t index, evocc_error *error)
     if (status == EVOCC_OK && outcome == EVOCC_OUTCOME_OK && is_no_worse(s, values, t->values)) {
         memcpy(t->genes, t->attempt, count * sizeof *t->genes);
         memcpy(t->values, values, sizeof values);
+        *left_out = true;
+    }
+    return status;
+}
+
+/* Round and round, until leaving out any one of those that are left makes things worse: what one
+   control is needed for may be gone once another has left. */
+static evocc_status trim_all(trimming *t, size_t count, evocc_error *error)
+{
+    evocc_status status = EVOCC_OK;
+    for (size_t i = 0, unchanged = 0; status == EVOCC_OK && unchanged < count;
+         i = (i + 1) % count) {
+        bool left_out = false;
+        if (t->genes[i] != SPACE_ABSENT) {
+            status = trim_one(t, i, &left_out, error);
+        }
+        unchanged = left_out ? 0 : unchanged + 1;
     }
     return status;
 }
@@ -118,10 +136,8 @@ evocc_status study_trim(run *r, evocc_error *error)
         const report_point *best = &summary->front[summary->best];
         memcpy(t.values, best->values, s->objectives.count * sizeof *t.values);
         status = space_candidate_parse(t.genes, s->space, best->candidate, error);
-        for (size_t i = 0; status == EVOCC_OK && i < count; i++) {
-            if (t.genes[i] != SPACE_ABSENT) {
-                status = trim_one(&t, i, error);
-            }
+        if (status == EVOCC_OK) {
+            status = trim_all(&t, count, error);
         }
     }
     report_summary_free(summary);
