@@ -3,6 +3,7 @@
 
 usage: bench/spine.py [spills] [same] [workers] [overhead]       (default: all)
        EVOCC=build/release/bin/evocc, ptxas as evocc finds it; python3 alone, no packages
+       RUNS=3: how often overhead is measured
 
   spills    attention files, three seeds: spilled bytes before and after, by the study and by ptxas -v
             under the wrapper
@@ -169,8 +170,12 @@ def record_compilations(folder, ptxas):
         file.write(SHIM.format(size=os.path.getsize(SMALL) // 2, record=record, ptxas=ptxas))
     os.chmod(shim, 0o755)
     study = Study(folder, SMALL, "--seed", 1, "--ptxas", shim)
-    generations = [row[0] for row in study.query(
-        "SELECT count(*) FROM trial GROUP BY generation ORDER BY generation")]
+    searched = int(study.query("SELECT value FROM setting WHERE name = 'generations'")[0][0])
+    generations = []
+    for generation, size in study.query(
+            "SELECT generation, count(*) FROM trial GROUP BY generation ORDER BY generation"):
+        # Behind the search each trial waits for the one before: it leaves a control out, or not.
+        generations += [size] if generation < searched else [1] * size
     lines = []
     for name in sorted(n for n in os.listdir(record) if n.endswith(".argv")):
         words = open(os.path.join(record, name)).read().splitlines()
@@ -203,12 +208,13 @@ def overhead(folder):
     extra = len(lines) - sum(generations)
     count = os.cpu_count()
     ours, theirs = [], []
-    for _ in range(3):
+    runs = int(os.environ.get("RUNS", "3"))
+    for _ in range(runs):
         place = tempfile.mkdtemp(dir=folder)
         ours.append(Study(place, SMALL, "--seed", 1, "--workers", count).wall_s)
         shutil.rmtree(place)
         theirs.append(xargs_s(ptxas, lines, generations, count, extra))
-    print(f"{sum(generations)} trials, {len(lines)} compilations, {count} at a time, medians of 3 runs in "
+    print(f"{sum(generations)} trials, {len(lines)} compilations, {count} at a time, medians of {runs} runs in "
           f"turn: evocc tune {statistics.median(ours):.2f} s, xargs -P {statistics.median(theirs):.2f} s,"
           f" ratio {statistics.median(ours) / statistics.median(theirs):.3f}")
 
