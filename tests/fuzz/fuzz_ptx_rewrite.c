@@ -122,7 +122,8 @@ static void check_settings(const ptx_module *module, const ptx_setting *settings
                 fprintf(stderr, "ptx/%s=%s ", settings[i].name, settings[i].value);
             }
             fprintf(stderr, "\n%s", strbuf_text(&text));
-            FUZZ_REQUIRE(!"the rewritten text computes the same");
+            bool computes_the_same = false;
+            FUZZ_REQUIRE(computes_the_same);
         }
     }
     ptx_free(again);
