@@ -399,8 +399,11 @@ static evocc_status keep_artifacts(study *s, evocc_error *error)
     evocc_status status =
         genes == NULL ? error_no_memory(error) : study_summary(&summary, s, error);
     for (size_t i = 0; status == EVOCC_OK && i <= summary->front_count; i++) {
-        /* Past the end comes the baseline, which need not be in the front. */
+        /* Past the end comes the baseline, which may be in the front as well: once is enough. */
         bool last = i == summary->front_count;
+        if (!last && summary->front[i].id == 0) {
+            continue;
+        }
         char name[40];
         snprintf(name, sizeof name, "code_%" PRIu64, last ? 0 : summary->front[i].id);
         status =
