@@ -128,6 +128,23 @@ static void make_command(compiler_command *command, const static_evaluator *self
     compiler_command_add(command, OUTPUT_NAME);
 }
 
+/* What makes the space of the study come about again. */
+static void scope_words(strbuf *text, const evaluate_static_options *o)
+{
+    if (ptx_entry_count(o->module) > 1 && o->entry != NULL) {
+        strbuf_puts(text, " --kernel ");
+        strbuf_shell_word(text, o->entry);
+    } else if (ptx_entry_count(o->module) > 1) {
+        strbuf_puts(text, " --whole-module");
+    }
+    for (size_t i = 0; i < space_count(o->space); i++) {
+        if (space_get(o->space, i)->numerics != SPACE_EXACT) {
+            strbuf_puts(text, " --allow-numerics"); /* only then are such controls there */
+            return;
+        }
+    }
+}
+
 /* What a person types to see the same again. */
 static char *reproducing_command(const static_evaluator *self, const int32_t *genes)
 {
@@ -140,6 +157,7 @@ static char *reproducing_command(const static_evaluator *self, const int32_t *ge
     strbuf_shell_word(&text, self->o.arch);
     strbuf_puts(&text, " --ptxas ");
     strbuf_shell_word(&text, self->o.ptxas->path);
+    scope_words(&text, &self->o);
     if (candidate.length > 0) {
         strbuf_puts(&text, " --with ");
         strbuf_shell_word(&text, strbuf_text(&candidate));

@@ -256,7 +256,7 @@ static void test_command(void **state)
     evaluate_result r = evaluated(b, 1, 0);
     char expected[1024];
     snprintf(expected, sizeof expected,
-             "evocc compile 'some where/two.ptx' --arch sm_80 --ptxas %s --with "
+             "evocc compile 'some where/two.ptx' --arch sm_80 --ptxas %s --kernel a --with "
              "'ptxas/opt-level=1 ptxas/return-at-end=on' -o trial.cubin -- -maxrregcount 32",
              b->ptxas);
     assert_string_equal(r.command, expected);
