@@ -4,7 +4,7 @@
  * after SQLite has closed it, because closing any descriptor of a file drops the process's fcntl
  * locks on it.
  */
-#include "store/store.h"
+#include "store/internal.h"
 
 #include "util/error.h"
 #include "util/files.h"
@@ -13,14 +13,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
-#include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+/* Version 1 had no samples; a file of it is read as one without any, and becomes one of version 2
+   when it is opened for writing. */
 enum {
     APPLICATION_ID = 0x45564f43, /* "EVOC" */
-    SCHEMA_VERSION = 1
+    SCHEMA_VERSION = 2,
+    SCHEMA_OLDEST = 1
 };
 
 static const char schema[] = "CREATE TABLE setting(name TEXT PRIMARY KEY, value TEXT NOT NULL) "
@@ -43,41 +45,37 @@ static const char schema[] = "CREATE TABLE setting(name TEXT PRIMARY KEY, value 
                              " value REAL,"
                              " PRIMARY KEY(trial, position)) WITHOUT ROWID;";
 
-enum statement {
-    SET,
-    GET,
-    PUT_ARTIFACT,
-    GET_ARTIFACT,
-    ADD_TRIAL,
-    ADD_METRIC,
-    EACH_TRIAL,
-    EACH_METRIC,
-    STATEMENT_COUNT
-};
+static const char schema_2[] = "CREATE TABLE sample("
+                               " trial INTEGER NOT NULL REFERENCES trial(id),"
+                               " metric TEXT NOT NULL,"
+                               " purpose TEXT NOT NULL,"
+                               " position INTEGER NOT NULL,"
+                               " baseline REAL,"
+                               " value REAL NOT NULL,"
+                               " PRIMARY KEY(trial, metric, purpose, position)) WITHOUT ROWID;";
 
-static const char *const statement_text[STATEMENT_COUNT] = {
-    [SET] = "INSERT INTO setting VALUES(?1, ?2) ON CONFLICT(name) DO UPDATE SET value = ?2",
-    [GET] = "SELECT value FROM setting WHERE name = ?1",
-    [PUT_ARTIFACT] =
+static const char *const statement_text[STORE_STATEMENT_COUNT] = {
+    [STORE_SET] = "INSERT INTO setting VALUES(?1, ?2) ON CONFLICT(name) DO UPDATE SET value = ?2",
+    [STORE_GET] = "SELECT value FROM setting WHERE name = ?1",
+    [STORE_PUT_ARTIFACT] =
         "INSERT INTO artifact VALUES(?1, ?2) ON CONFLICT(name) DO UPDATE SET data = ?2",
-    [GET_ARTIFACT] = "SELECT data FROM artifact WHERE name = ?1",
-    [ADD_TRIAL] = "INSERT INTO trial VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-    [ADD_METRIC] = "INSERT INTO metric VALUES(?1, ?2, ?3, ?4)",
-    [EACH_TRIAL] =
+    [STORE_GET_ARTIFACT] = "SELECT data FROM artifact WHERE name = ?1",
+    [STORE_ADD_TRIAL] = "INSERT INTO trial VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+    [STORE_ADD_METRIC] = "INSERT INTO metric VALUES(?1, ?2, ?3, ?4)",
+    [STORE_EACH_TRIAL] =
         ("SELECT id, generation, outcome, candidate, code_hash, detail, command, wall_s, "
          "shared FROM trial ORDER BY id"),
-    [EACH_METRIC] = "SELECT name, value FROM metric WHERE trial = ?1 ORDER BY position",
-};
-
-struct store {
-    sqlite3 *database;
-    sqlite3_stmt *statements[STATEMENT_COUNT];
-    char *path;
-    int lock; /* -1 for a reader */
+    [STORE_EACH_SETTING] = "SELECT name, value FROM setting ORDER BY name",
+    [STORE_EACH_ARTIFACT] = "SELECT name, length(data) FROM artifact ORDER BY name",
+    [STORE_DROP_ARTIFACT] = "DELETE FROM artifact WHERE name = ?1",
+    [STORE_ADD_SAMPLE] = "INSERT INTO sample VALUES(?1, ?2, ?3, ?4, ?5, ?6)",
+    [STORE_EACH_SAMPLE] = ("SELECT trial, metric, purpose, position, baseline, value FROM sample "
+                           "ORDER BY trial, metric, purpose, position"),
+    [STORE_EACH_METRIC] = "SELECT name, value FROM metric WHERE trial = ?1 ORDER BY position",
 };
 
 /* What SQLite said, in our terms and with what can be done about it. */
-static evocc_status store_error(const store *s, int code, evocc_error *error)
+evocc_status store_error(const store *s, int code, evocc_error *error)
 {
     const char *path = s->path == NULL ? "study file" : s->path;
     switch (code & 0xff) {
@@ -102,14 +100,14 @@ static evocc_status store_error(const store *s, int code, evocc_error *error)
     }
 }
 
-static evocc_status execute(store *s, const char *sql, evocc_error *error)
+evocc_status store_execute(store *s, const char *sql, evocc_error *error)
 {
     int code = sqlite3_exec(s->database, sql, NULL, NULL, NULL);
     return code == SQLITE_OK ? EVOCC_OK : store_error(s, code, error);
 }
 
 /* The prepared statement, reset and without bindings; NULL with the error set. */
-static sqlite3_stmt *prepare(store *s, enum statement which, evocc_error *error)
+sqlite3_stmt *store_prepare(store *s, enum store_statement which, evocc_error *error)
 {
     sqlite3_stmt *statement = s->statements[which];
     if (statement == NULL) {
@@ -127,7 +125,7 @@ static sqlite3_stmt *prepare(store *s, enum statement which, evocc_error *error)
 }
 
 /* Runs a statement that returns no row. */
-static evocc_status finish(store *s, sqlite3_stmt *statement, evocc_error *error)
+evocc_status store_finish(store *s, sqlite3_stmt *statement, evocc_error *error)
 {
     int code = sqlite3_step(statement);
     evocc_status status = code == SQLITE_DONE ? EVOCC_OK : store_error(s, code, error);
@@ -135,7 +133,7 @@ static evocc_status finish(store *s, sqlite3_stmt *statement, evocc_error *error
     return status;
 }
 
-static void bind_text(sqlite3_stmt *statement, int index, const char *text)
+void store_bind_text(sqlite3_stmt *statement, int index, const char *text)
 {
     sqlite3_bind_text(statement, index, text, -1, SQLITE_STATIC);
 }
@@ -216,12 +214,13 @@ static evocc_status check_format(store *s, evocc_error *error)
     if (application != APPLICATION_ID) {
         return store_error(s, SQLITE_NOTADB, error);
     }
-    if (version != SCHEMA_VERSION) {
+    if (version < SCHEMA_OLDEST || version > SCHEMA_VERSION) {
         return error_set(error, EVOCC_UNSUPPORTED,
-                         "%s: study file format %d; this evocc reads format %d: use the evocc that "
-                         "wrote it",
+                         "%s: study file format %d; this evocc reads formats up to %d: use the "
+                         "evocc that wrote it",
                          s->path, version, SCHEMA_VERSION);
     }
+    s->version = version;
     return EVOCC_OK;
 }
 
@@ -267,20 +266,41 @@ evocc_status store_create(store **out, const char *path, evocc_error *error)
         sqlite3_snprintf(sizeof identity, identity,
                          "PRAGMA application_id=%d; PRAGMA user_version=%d;", APPLICATION_ID,
                          SCHEMA_VERSION);
-        status = execute(s, identity, error);
+        status = store_execute(s, identity, error);
     }
     if (status == EVOCC_OK) {
-        status = execute(s, "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;", error);
+        status = store_execute(s, "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;", error);
     }
     if (status == EVOCC_OK) {
-        status = execute(s, schema, error);
+        status = store_execute(s, schema, error);
     }
+    if (status == EVOCC_OK) {
+        status = store_execute(s, schema_2, error);
+    }
+    s->version = SCHEMA_VERSION;
     if (status != EVOCC_OK) {
         store_discard(s);
         return status;
     }
     *out = s;
     return EVOCC_OK;
+}
+
+/* From version 1: whole or not at all, and what was in the file stays as it was. */
+static evocc_status upgrade(store *s, evocc_error *error)
+{
+    strbuf sql = {0};
+    strbuf_printf(&sql, "BEGIN IMMEDIATE; %s PRAGMA user_version=%d; COMMIT;", schema_2,
+                  SCHEMA_VERSION);
+    evocc_status status =
+        sql.failed ? error_no_memory(error) : store_execute(s, strbuf_text(&sql), error);
+    if (status == EVOCC_OK) {
+        s->version = SCHEMA_VERSION;
+    } else if (sqlite3_get_autocommit(s->database) == 0) {
+        store_execute(s, "ROLLBACK", NULL);
+    }
+    strbuf_dispose(&sql);
+    return status;
 }
 
 evocc_status store_open(store **out, const char *path, evocc_error *error)
@@ -305,7 +325,10 @@ evocc_status store_open(store **out, const char *path, evocc_error *error)
         status = check_format(s, error);
     }
     if (status == EVOCC_OK) {
-        status = execute(s, "PRAGMA synchronous=NORMAL;", error);
+        status = store_execute(s, "PRAGMA synchronous=NORMAL;", error);
+    }
+    if (status == EVOCC_OK && s->version < SCHEMA_VERSION) {
+        status = upgrade(s, error);
     }
     if (status != EVOCC_OK) {
         store_free(s);
@@ -344,7 +367,7 @@ void store_free(store *s)
     if (s == NULL) {
         return;
     }
-    for (size_t i = 0; i < STATEMENT_COUNT; i++) {
+    for (size_t i = 0; i < STORE_STATEMENT_COUNT; i++) {
         sqlite3_finalize(s->statements[i]);
     }
     sqlite3_close(s->database);
@@ -375,26 +398,26 @@ evocc_status store_set(store *s, const char *name, const char *value, evocc_erro
 {
     evocc_error local;
     error = error == NULL ? &local : error;
-    sqlite3_stmt *statement = prepare(s, SET, error);
+    sqlite3_stmt *statement = store_prepare(s, STORE_SET, error);
     if (statement == NULL) {
         return error->status;
     }
-    bind_text(statement, 1, name);
-    bind_text(statement, 2, value);
-    return finish(s, statement, error);
+    store_bind_text(statement, 1, name);
+    store_bind_text(statement, 2, value);
+    return store_finish(s, statement, error);
 }
 
 /* Copies column 0 of the one row of a look-up by name. */
-static evocc_status look_up(char **out, size_t *length, store *s, enum statement which,
+static evocc_status look_up(char **out, size_t *length, store *s, enum store_statement which,
                             const char *name, evocc_error *error)
 {
     evocc_error local;
     error = error == NULL ? &local : error;
-    sqlite3_stmt *statement = prepare(s, which, error);
+    sqlite3_stmt *statement = store_prepare(s, which, error);
     if (statement == NULL) {
         return error->status;
     }
-    bind_text(statement, 1, name);
+    store_bind_text(statement, 1, name);
     int code = sqlite3_step(statement);
     evocc_status status = EVOCC_OK;
     if (code == SQLITE_ROW) {
@@ -419,7 +442,7 @@ static evocc_status look_up(char **out, size_t *length, store *s, enum statement
 evocc_status store_get(char **out, store *s, const char *name, evocc_error *error)
 {
     size_t length;
-    return look_up(out, &length, s, GET, name, error);
+    return look_up(out, &length, s, STORE_GET, name, error);
 }
 
 evocc_status store_put_artifact(store *s, const char *name, const void *data, size_t length,
@@ -427,34 +450,34 @@ evocc_status store_put_artifact(store *s, const char *name, const void *data, si
 {
     evocc_error local;
     error = error == NULL ? &local : error;
-    sqlite3_stmt *statement = prepare(s, PUT_ARTIFACT, error);
+    sqlite3_stmt *statement = store_prepare(s, STORE_PUT_ARTIFACT, error);
     if (statement == NULL) {
         return error->status;
     }
-    bind_text(statement, 1, name);
+    store_bind_text(statement, 1, name);
     sqlite3_bind_blob64(statement, 2, length == 0 ? "" : data, length, SQLITE_STATIC);
-    return finish(s, statement, error);
+    return store_finish(s, statement, error);
 }
 
 evocc_status store_get_artifact(char **out, size_t *length, store *s, const char *name,
                                 evocc_error *error)
 {
-    return look_up(out, length, s, GET_ARTIFACT, name, error);
+    return look_up(out, length, s, STORE_GET_ARTIFACT, name, error);
 }
 
 static evocc_status insert_trial(store *s, const store_trial *trial, evocc_error *error)
 {
-    sqlite3_stmt *statement = prepare(s, ADD_TRIAL, error);
+    sqlite3_stmt *statement = store_prepare(s, STORE_ADD_TRIAL, error);
     if (statement == NULL) {
         return error->status;
     }
     sqlite3_bind_int64(statement, 1, (sqlite3_int64)trial->id);
     sqlite3_bind_int64(statement, 2, trial->generation);
-    bind_text(statement, 3, evocc_outcome_name(trial->outcome));
-    bind_text(statement, 4, trial->candidate);
-    bind_text(statement, 5, trial->code_hash);
-    bind_text(statement, 6, trial->detail);
-    bind_text(statement, 7, trial->command);
+    store_bind_text(statement, 3, evocc_outcome_name(trial->outcome));
+    store_bind_text(statement, 4, trial->candidate);
+    store_bind_text(statement, 5, trial->code_hash);
+    store_bind_text(statement, 6, trial->detail);
+    store_bind_text(statement, 7, trial->command);
     sqlite3_bind_double(statement, 8, trial->wall_s);
     sqlite3_bind_int(statement, 9, trial->shared);
     int code = sqlite3_step(statement);
@@ -469,19 +492,19 @@ static evocc_status insert_trial(store *s, const store_trial *trial, evocc_error
 static evocc_status insert_metrics(store *s, const store_trial *trial, evocc_error *error)
 {
     for (size_t i = 0; i < trial->metric_count; i++) {
-        sqlite3_stmt *statement = prepare(s, ADD_METRIC, error);
+        sqlite3_stmt *statement = store_prepare(s, STORE_ADD_METRIC, error);
         if (statement == NULL) {
             return error->status;
         }
         sqlite3_bind_int64(statement, 1, (sqlite3_int64)trial->id);
         sqlite3_bind_int64(statement, 2, (sqlite3_int64)i);
-        bind_text(statement, 3, trial->metric_names[i]);
+        store_bind_text(statement, 3, trial->metric_names[i]);
         if (isnan(trial->metrics[i])) {
             sqlite3_bind_null(statement, 4);
         } else {
             sqlite3_bind_double(statement, 4, trial->metrics[i]);
         }
-        evocc_status status = finish(s, statement, error);
+        evocc_status status = store_finish(s, statement, error);
         if (status != EVOCC_OK) {
             return status;
         }
@@ -493,7 +516,7 @@ evocc_status store_add_trial(store *s, const store_trial *trial, evocc_error *er
 {
     evocc_error local;
     error = error == NULL ? &local : error;
-    evocc_status status = execute(s, "BEGIN IMMEDIATE", error);
+    evocc_status status = store_execute(s, "BEGIN IMMEDIATE", error);
     if (status != EVOCC_OK) {
         return status;
     }
@@ -502,15 +525,15 @@ evocc_status store_add_trial(store *s, const store_trial *trial, evocc_error *er
         status = insert_metrics(s, trial, error);
     }
     if (status == EVOCC_OK) {
-        status = execute(s, "COMMIT", error);
+        status = store_execute(s, "COMMIT", error);
     }
     if (status != EVOCC_OK && sqlite3_get_autocommit(s->database) == 0) {
-        execute(s, "ROLLBACK", NULL);
+        store_execute(s, "ROLLBACK", NULL);
     }
     return status;
 }
 
-static const char *column_text(sqlite3_stmt *statement, int column)
+const char *store_column_text(sqlite3_stmt *statement, int column)
 {
     const unsigned char *text = sqlite3_column_text(statement, column);
     return text == NULL ? "" : (const char *)text;
@@ -519,7 +542,7 @@ static const char *column_text(sqlite3_stmt *statement, int column)
 /* Metric names are borrowed from `names`, which lives as long as the trial. */
 static evocc_status read_metrics(store *s, store_trial *trial, arena *names, evocc_error *error)
 {
-    sqlite3_stmt *statement = prepare(s, EACH_METRIC, error);
+    sqlite3_stmt *statement = store_prepare(s, STORE_EACH_METRIC, error);
     if (statement == NULL) {
         return error->status;
     }
@@ -531,7 +554,7 @@ static evocc_status read_metrics(store *s, store_trial *trial, arena *names, evo
             return error_set(error, EVOCC_DAMAGED, "%s: trial %llu has too many metrics", s->path,
                              (unsigned long long)trial->id);
         }
-        const char *name = arena_strdup(names, column_text(statement, 0));
+        const char *name = arena_strdup(names, store_column_text(statement, 0));
         if (name == NULL) {
             sqlite3_reset(statement);
             return error_no_memory(error);
@@ -552,7 +575,7 @@ evocc_status store_each_trial(store *s,
 {
     evocc_error local;
     error = error == NULL ? &local : error;
-    sqlite3_stmt *statement = prepare(s, EACH_TRIAL, error);
+    sqlite3_stmt *statement = store_prepare(s, STORE_EACH_TRIAL, error);
     if (statement == NULL) {
         return error->status;
     }
@@ -562,15 +585,15 @@ evocc_status store_each_trial(store *s,
         store_trial trial = {
             .id = (uint64_t)sqlite3_column_int64(statement, 0),
             .generation = (uint32_t)sqlite3_column_int64(statement, 1),
-            .candidate = column_text(statement, 3),
-            .code_hash = column_text(statement, 4),
-            .detail = column_text(statement, 5),
-            .command = column_text(statement, 6),
+            .candidate = store_column_text(statement, 3),
+            .code_hash = store_column_text(statement, 4),
+            .detail = store_column_text(statement, 5),
+            .command = store_column_text(statement, 6),
             .wall_s = sqlite3_column_double(statement, 7),
             .shared = sqlite3_column_int(statement, 8) != 0,
         };
         arena names = {0};
-        status = evocc_outcome_parse(&trial.outcome, column_text(statement, 2), error);
+        status = evocc_outcome_parse(&trial.outcome, store_column_text(statement, 2), error);
         if (status == EVOCC_OK) {
             status = read_metrics(s, &trial, &names, error);
         }

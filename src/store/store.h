@@ -61,4 +61,55 @@ evocc_status store_each_trial(store *s,
                                                    evocc_error *error),
                               void *context, evocc_error *error);
 
+/* ---- The measurements behind the numbers ----------------------------------------------------- */
+
+/* What a sample was taken for. The best of many noisy numbers is better than it is, so what was
+   looked at in choosing a candidate is kept apart from what its gain is estimated on (stats.h). */
+typedef enum store_purpose {
+    STORE_FOR_SEARCH,  /* the samples whose median is the trial's metric */
+    STORE_FOR_CHOICE,  /* pairs by which the best was chosen among the finalists */
+    STORE_FOR_ESTIMATE /* pairs that took no part in any choice */
+} store_purpose;
+const char *store_purpose_name(store_purpose purpose); /* "search", "choice", "estimate" */
+
+typedef struct store_sample {
+    uint64_t trial;
+    const char *metric; /* "runtime" */
+    store_purpose purpose;
+    size_t position; /* from 0 within trial, metric and purpose */
+    double baseline; /* the other member of the pair; NAN: not measured in pairs */
+    double value;
+} store_sample;
+
+/* Writes and commits all of them, or none. One that is there already is EVOCC_DAMAGED. */
+evocc_status store_add_samples(store *s, const store_sample *samples, size_t count,
+                               evocc_error *error);
+
+/* By trial, metric, purpose and position; the callback as in store_each_trial. */
+evocc_status store_each_sample(store *s,
+                               evocc_status (*each)(const store_sample *sample, void *context,
+                                                    evocc_error *error),
+                               void *context, evocc_error *error);
+
+/* ---- Looking after a file -------------------------------------------------------------------- */
+
+/* By name; the callbacks as in store_each_trial. */
+evocc_status store_each_setting(store *s,
+                                evocc_status (*each)(const char *name, const char *value,
+                                                     void *context, evocc_error *error),
+                                void *context, evocc_error *error);
+evocc_status store_each_artifact(store *s,
+                                 evocc_status (*each)(const char *name, uint64_t bytes,
+                                                      void *context, evocc_error *error),
+                                 void *context, evocc_error *error);
+
+/* Bytes on disk now, the log of the last writes included. */
+uint64_t store_bytes(const store *s);
+
+/* No error when it is not there. The file keeps its size until store_compact. */
+evocc_status store_drop_artifact(store *s, const char *name, evocc_error *error);
+
+/* Gives unused space back to the file system; needs as much again while it works. */
+evocc_status store_compact(store *s, evocc_error *error);
+
 #endif

@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <math.h>
 #include <signal.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -341,6 +342,145 @@ static void odd_names_are_names_of_files(void **state)
     free(before);
 }
 
+typedef struct seen_samples {
+    store_sample items[16];
+    char metrics[16][32];
+    size_t count;
+} seen_samples;
+
+static evocc_status note_sample(const store_sample *sample, void *context, evocc_error *error)
+{
+    (void)error;
+    seen_samples *seen = context;
+    assert_true(seen->count < 16);
+    snprintf(seen->metrics[seen->count], sizeof seen->metrics[0], "%s", sample->metric);
+    seen->items[seen->count++] = *sample;
+    return EVOCC_OK;
+}
+
+static void samples_come_back_in_order(void **state)
+{
+    (void)state;
+    evocc_error error;
+    store *s = NULL;
+    const char *path = in_folder("samples.db");
+    assert_int_equal(store_create(&s, path, &error), EVOCC_OK);
+    add_trials(s, 0, 2);
+    const store_sample samples[] = {
+        {1, "runtime", STORE_FOR_ESTIMATE, 1, 2.5, 2.25},
+        {1, "runtime", STORE_FOR_ESTIMATE, 0, 2.0, 1.75},
+        {1, "runtime", STORE_FOR_CHOICE, 0, 3.0, 4.0},
+        {0, "it's \"odd\"", STORE_FOR_SEARCH, 0, (double)NAN, 1e-300},
+    };
+    assert_int_equal(store_add_samples(s, samples, 4, &error), EVOCC_OK);
+    /* All or nothing: the second is there already, so the first of this call is not kept. */
+    const store_sample again[] = {{1, "runtime", STORE_FOR_ESTIMATE, 2, 1, 1}, samples[0]};
+    assert_int_equal(store_add_samples(s, again, 2, &error), EVOCC_DAMAGED);
+    const store_sample no_number = {1, "runtime", STORE_FOR_ESTIMATE, 3, 1, (double)NAN};
+    assert_int_equal(store_add_samples(s, &no_number, 1, &error), EVOCC_INVALID_ARGUMENT);
+    store_free(s);
+    assert_int_equal(store_open_read(&s, path, &error), EVOCC_OK);
+    seen_samples seen = {0};
+    assert_int_equal(store_each_sample(s, note_sample, &seen, &error), EVOCC_OK);
+    assert_int_equal(seen.count, 4);
+    assert_string_equal(seen.metrics[0], "it's \"odd\"");
+    assert_true(isnan(seen.items[0].baseline) && seen.items[0].value == 1e-300);
+    assert_int_equal(seen.items[1].purpose, STORE_FOR_CHOICE);
+    assert_int_equal(seen.items[2].position, 0);
+    assert_true(seen.items[2].baseline == 2.0 && seen.items[2].value == 1.75);
+    assert_int_equal(seen.items[3].position, 1);
+    store_free(s);
+}
+
+/* A file of format 1 as an older evocc left it: no table of samples. */
+static void make_old(const char *path)
+{
+    store *s = NULL;
+    sqlite3 *database = NULL;
+    assert_int_equal(store_create(&s, path, NULL), EVOCC_OK);
+    add_trials(s, 0, 3);
+    store_free(s);
+    assert_int_equal(sqlite3_open(path, &database), SQLITE_OK);
+    assert_int_equal(
+        sqlite3_exec(database, "DROP TABLE sample; PRAGMA user_version=1", NULL, NULL, NULL),
+        SQLITE_OK);
+    sqlite3_close(database);
+}
+
+static void files_of_format_1_are_read_and_upgraded(void **state)
+{
+    (void)state;
+    evocc_error error;
+    store *s = NULL;
+    seen_samples seen = {0};
+    const char *path = in_folder("old.db");
+    make_old(path);
+    assert_int_equal(store_open_read(&s, path, &error), EVOCC_OK);
+    assert_int_equal(count_trials(s), 3);
+    assert_int_equal(store_each_sample(s, note_sample, &seen, &error), EVOCC_OK);
+    assert_int_equal(seen.count, 0);
+    store_free(s);
+    assert_int_equal(store_open(&s, path, &error), EVOCC_OK);
+    const store_sample sample = {1, "runtime", STORE_FOR_SEARCH, 0, (double)NAN, 1};
+    assert_int_equal(store_add_samples(s, &sample, 1, &error), EVOCC_OK);
+    assert_int_equal(count_trials(s), 3);
+    store_free(s);
+    sqlite3 *database = NULL;
+    assert_int_equal(sqlite3_open(path, &database), SQLITE_OK);
+    sqlite3_exec(database, "PRAGMA user_version=3", NULL, NULL, NULL);
+    sqlite3_close(database);
+    assert_int_equal(store_open_read(&s, path, &error), EVOCC_UNSUPPORTED);
+    assert_non_null(strstr(error.message, "format 3"));
+}
+
+static evocc_status add_bytes(const char *name, uint64_t bytes, void *context, evocc_error *error)
+{
+    (void)error;
+    assert_true(strncmp(name, "code_", 5) == 0);
+    *(uint64_t *)context += bytes;
+    return EVOCC_OK;
+}
+
+static evocc_status count_setting(const char *name, const char *value, void *context,
+                                  evocc_error *error)
+{
+    (void)error;
+    assert_string_equal(name, value);
+    ++*(size_t *)context;
+    return EVOCC_OK;
+}
+
+static void a_file_is_listed_and_made_smaller(void **state)
+{
+    (void)state;
+    enum { BYTES = 1 << 20 };
+    evocc_error error;
+    store *s = NULL;
+    char *data = mem_alloc(BYTES, 1);
+    assert_non_null(data);
+    assert_int_equal(store_create(&s, in_folder("large.db"), &error), EVOCC_OK);
+    assert_int_equal(store_set(s, "b", "b", &error), EVOCC_OK);
+    assert_int_equal(store_set(s, "a", "a", &error), EVOCC_OK);
+    assert_int_equal(store_put_artifact(s, "code_0", data, BYTES, &error), EVOCC_OK);
+    assert_int_equal(store_put_artifact(s, "code_7", data, 5, &error), EVOCC_OK);
+    mem_free(data);
+    size_t settings = 0;
+    uint64_t bytes = 0;
+    assert_int_equal(store_each_setting(s, count_setting, &settings, &error), EVOCC_OK);
+    assert_int_equal(settings, 2);
+    assert_int_equal(store_each_artifact(s, add_bytes, &bytes, &error), EVOCC_OK);
+    assert_int_equal(bytes, BYTES + 5);
+    assert_true(store_bytes(s) >= BYTES);
+    assert_int_equal(store_drop_artifact(s, "code_0", &error), EVOCC_OK);
+    assert_int_equal(store_drop_artifact(s, "absent", &error), EVOCC_OK);
+    assert_int_equal(store_compact(s, &error), EVOCC_OK);
+    assert_true(store_bytes(s) < BYTES / 4);
+    bytes = 0;
+    assert_int_equal(store_each_artifact(s, add_bytes, &bytes, &error), EVOCC_OK);
+    assert_int_equal(bytes, 5);
+    store_free(s);
+}
+
 static void no_memory_is_an_error_and_no_leak(void **state)
 {
     (void)state;
@@ -374,6 +514,9 @@ int main(void)
         cmocka_unit_test(kill_loses_nothing_that_was_written),
         cmocka_unit_test(a_full_disk_keeps_what_was_there),
         cmocka_unit_test(odd_names_are_names_of_files),
+        cmocka_unit_test(samples_come_back_in_order),
+        cmocka_unit_test(files_of_format_1_are_read_and_upgraded),
+        cmocka_unit_test(a_file_is_listed_and_made_smaller),
         cmocka_unit_test(no_memory_is_an_error_and_no_leak),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
