@@ -40,7 +40,7 @@ typedef struct evaluate_result {
 } evaluate_result;
 void evaluate_result_dispose(evaluate_result *result);
 
-/* An evaluator works on up to `workers` candidates at a time, by itself. */
+/* An evaluator works on several candidates at a time, by itself. */
 typedef struct evaluator evaluator;
 
 typedef struct evaluator_class {
@@ -54,7 +54,7 @@ typedef struct evaluator_class {
 
 struct evaluator {
     const evaluator_class *class;
-    size_t workers; /* submit accepts this many before wait must be called */
+    size_t capacity; /* submit accepts this many before wait must be called */
     size_t in_flight;
     double deadline_s; /* wall seconds for one candidate; may be set while nothing is in flight */
 };
@@ -69,7 +69,8 @@ typedef struct evaluate_static_options {
     size_t base_count;
     const evocc_space *space;
     launcher *launcher;
-    size_t workers;
+    size_t workers;              /* compilations at a time: a limit of the launcher from now on */
+    size_t ahead;                /* candidates that may be made ready beyond those */
     double deadline_s;           /* of one compilation; 0: 10 minutes */
     uint64_t memory_limit_bytes; /* of one compiler's address space; 0: the memory of the machine */
 } evaluate_static_options;

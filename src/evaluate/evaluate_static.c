@@ -2,10 +2,11 @@
  * evaluate_static.c: genes -> settings -> rewritten PTX -> ptxas -> statistics, machine code,
  * metrics.
  *
- * Each of the `workers` slots has a folder of its own in the launcher's, with always the same two
- * file names, so that messages do not depend on who compiled what. Results of a slot:
+ * Each slot has a folder of its own in the launcher's, with always the same two file names, so that
+ * messages do not depend on who compiled what. More slots than workers: candidates are rewritten
+ * ahead, and a core never waits for the next. Results of a slot:
  *
- *     FREE -> RUNNING -> (collected) FREE
+ *     FREE -> RUNNING (or waiting in the launcher to run) -> (collected) FREE
  *     FREE -> WAITING for the slot that compiles the very same -> READY -> FREE
  *     FREE -> READY, when it was compiled before or is rejected -> FREE
  *
@@ -189,7 +190,7 @@ static hash128 compilation_key(const strbuf *text, const compiler_command *comma
 
 static slot *free_slot(static_evaluator *self)
 {
-    for (size_t i = 0; i < self->base.workers; i++) {
+    for (size_t i = 0; i < self->base.capacity; i++) {
         if (self->slots[i].state == FREE) {
             return &self->slots[i];
         }
@@ -199,7 +200,7 @@ static slot *free_slot(static_evaluator *self)
 
 static bool join_running(static_evaluator *self, slot *s)
 {
-    for (size_t i = 0; i < self->base.workers; i++) {
+    for (size_t i = 0; i < self->base.capacity; i++) {
         if (self->slots[i].state == RUNNING && hash128_equal(self->slots[i].key, s->key)) {
             s->leader = i;
             s->state = WAITING;
@@ -307,8 +308,8 @@ static evocc_status submit(evaluator *e, uint64_t id, const int32_t *genes, evoc
     static_evaluator *self = self_of(e);
     slot *s = free_slot(self);
     if (s == NULL) {
-        return error_set(error, EVOCC_BUSY, "all %zu workers are busy: wait for a result first",
-                         e->workers);
+        return error_set(error, EVOCC_BUSY, "all %zu places are taken: wait for a result first",
+                         e->capacity);
     }
     s->id = id;
     s->baseline = all_absent(self, genes);
@@ -443,7 +444,7 @@ static evocc_status collect(static_evaluator *self, slot *s, const process_resul
         return status;
     }
     size_t leader = (size_t)(s - self->slots);
-    for (size_t i = 0; i < self->base.workers; i++) {
+    for (size_t i = 0; i < self->base.capacity; i++) {
         if (self->slots[i].state == WAITING && self->slots[i].leader == leader) {
             set_ready(&self->slots[i], &f);
         }
@@ -455,7 +456,7 @@ static evocc_status wait_for(evaluator *e, double timeout_s, int wake_fd, evalua
                              evocc_error *error)
 {
     static_evaluator *self = self_of(e);
-    for (size_t i = 0; i < e->workers; i++) {
+    for (size_t i = 0; i < e->capacity; i++) {
         if (self->slots[i].state == READY) {
             return take_result(e, &self->slots[i], &self->slots[i].found, result, error);
         }
@@ -466,7 +467,7 @@ static evocc_status wait_for(evaluator *e, double timeout_s, int wake_fd, evalua
     if (status != EVOCC_OK) {
         return status;
     }
-    if (index >= e->workers || self->slots[index].state != RUNNING) {
+    if (index >= e->capacity || self->slots[index].state != RUNNING) {
         status = error_set(error, EVOCC_PROCESS, "the helper answered a question nobody asked");
     } else {
         status = collect(self, &self->slots[index], &r, result, error);
@@ -528,7 +529,7 @@ static void free_evaluator(evaluator *e)
         return;
     }
     static_evaluator *self = self_of(e);
-    for (size_t i = 0; self->slots != NULL && i < e->workers; i++) {
+    for (size_t i = 0; self->slots != NULL && i < e->capacity; i++) {
         slot *s = &self->slots[i];
         if (s->folder != NULL) {
             folder_remove(s->folder);
@@ -580,15 +581,19 @@ evocc_status evaluate_static_new(evaluator **out, const evaluate_static_options 
     if (self->o.memory_limit_bytes == 0) {
         self->o.memory_limit_bytes = memory_of_machine();
     }
+    size_t workers = options->workers > 0 ? options->workers : 1;
     self->base = (evaluator){.class = &static_class,
-                             .workers = options->workers > 0 ? options->workers : 1,
+                             .capacity = workers + options->ahead,
                              .deadline_s = options->deadline_s > 0.0 ? options->deadline_s
                                                                      : default_deadline_s};
-    self->slots = mem_alloc(self->base.workers, sizeof *self->slots);
+    self->slots = mem_alloc(self->base.capacity, sizeof *self->slots);
     self->settings = mem_alloc(space_count(options->space) + 1, sizeof *self->settings);
     evocc_status status =
         self->slots != NULL && self->settings != NULL ? EVOCC_OK : error_no_memory(error);
-    for (size_t i = 0; i < self->base.workers && status == EVOCC_OK; i++) {
+    if (status == EVOCC_OK) {
+        status = launcher_limit(options->launcher, workers, error);
+    }
+    for (size_t i = 0; i < self->base.capacity && status == EVOCC_OK; i++) {
         status = make_slot(&self->slots[i], launcher_folder(options->launcher), i,
                            input_name(&self->o), error);
     }

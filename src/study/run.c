@@ -161,7 +161,7 @@ static void flight_clear(struct flight *flight)
 static evocc_status submit(run *r, const search_candidate *candidate, char *text,
                            evocc_error *error)
 {
-    for (size_t i = 0; i < r->study->workers; i++) {
+    for (size_t i = 0; i < r->study->evaluator->capacity; i++) {
         struct flight *flight = &r->flights[i];
         if (!flight->used) {
             *flight = (struct flight){true, candidate->id, candidate->generation, text};
@@ -170,7 +170,7 @@ static evocc_status submit(run *r, const search_candidate *candidate, char *text
         }
     }
     mem_free(text);
-    return error_set(error, EVOCC_INVALID_ARGUMENT, "more candidates than workers");
+    return error_set(error, EVOCC_INVALID_ARGUMENT, "more candidates than the evaluator takes");
 }
 
 /* The answer to one submitted candidate. */
@@ -183,7 +183,7 @@ static evocc_status take_result(run *r, evocc_error *error)
         return status;
     }
     struct flight *flight = NULL;
-    for (size_t i = 0; i < r->study->workers; i++) {
+    for (size_t i = 0; i < r->study->evaluator->capacity; i++) {
         if (r->flights[i].used && r->flights[i].id == result.id) {
             flight = &r->flights[i];
         }
@@ -273,14 +273,14 @@ static evocc_status ask_one(run *r, bool *submitted, evocc_error *error)
     return submit(r, &candidate, copy, error);
 }
 
-/* Keeps the workers busy until the search has no more to ask and all is answered. */
+/* Keeps the evaluator busy until the search has no more to ask and all is answered. */
 static evocc_status search_to_end(run *r, evocc_error *error)
 {
     evaluator *e = r->study->evaluator;
     for (;;) {
         evocc_status status = EVOCC_OK;
         bool submitted;
-        while (status == EVOCC_OK && e->in_flight < r->study->workers) {
+        while (status == EVOCC_OK && e->in_flight < e->capacity) {
             status = ask_one(r, &submitted, error);
         }
         bool over = status == EVOCC_DONE || status == EVOCC_EXHAUSTED;
@@ -456,7 +456,7 @@ evocc_status study_run(study *s, study_progress_function progress, void *context
 {
     run r = {.study = s, .progress = progress, .context = context, .wake_fd = wake_fd};
     r.started_s = r.saved_s = clock_now_s();
-    r.flights = mem_alloc(s->workers, sizeof *r.flights);
+    r.flights = mem_alloc(s->evaluator->capacity, sizeof *r.flights);
     if (r.flights == NULL) {
         return error_no_memory(error);
     }
@@ -480,7 +480,7 @@ evocc_status study_run(study *s, study_progress_function progress, void *context
         save_elapsed(&r, NULL);
         say_what_is_kept(s, error);
     }
-    for (size_t i = 0; i < s->workers; i++) {
+    for (size_t i = 0; i < s->evaluator->capacity; i++) {
         mem_free(r.flights[i].candidate);
     }
     mem_free(r.flights);

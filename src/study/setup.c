@@ -243,6 +243,7 @@ static evocc_status make_evaluator(study *s, evocc_error *error)
         .space = s->space,
         .launcher = s->launcher,
         .workers = s->workers,
+        .ahead = s->workers, /* one more for each core: ready when it is free */
         .deadline_s = s->deadline_s,
     };
     return evaluate_static_new(&s->evaluator, &options, error);

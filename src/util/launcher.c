@@ -296,19 +296,25 @@ static evocc_status send_all(launcher *l, const strbuf *frame, evocc_error *erro
     return EVOCC_OK;
 }
 
+/* Sends a frame that is finished, and releases it. */
+static evocc_status send_frame(launcher *l, strbuf *frame, evocc_error *error)
+{
+    evocc_status status = l->connection < 0 ? helper_missing(l, error)
+                          : frame->failed   ? error_no_memory(error)
+                                            : send_all(l, frame, error);
+    strbuf_dispose(frame);
+    return status;
+}
+
 evocc_status launcher_submit(launcher *l, uint64_t id, const process_request *request,
                              evocc_error *error)
 {
-    if (l->connection < 0) {
-        return helper_missing(l, error);
-    }
     strbuf frame = {0};
     size_t begun = wire_begin(&frame, WIRE_START);
     wire_put_u64(&frame, id);
     wire_put_request(&frame, request);
     wire_end(&frame, begun);
-    evocc_status status = frame.failed ? error_no_memory(error) : send_all(l, &frame, error);
-    strbuf_dispose(&frame);
+    evocc_status status = send_frame(l, &frame, error);
     if (status == EVOCC_OK) {
         l->count++;
     }
@@ -346,14 +352,18 @@ evocc_status launcher_wait(launcher *l, double timeout_s, int wake_fd, uint64_t 
 
 evocc_status launcher_cancel(launcher *l, evocc_error *error)
 {
-    if (l->connection < 0) {
-        return helper_missing(l, error);
-    }
     strbuf frame = {0};
     wire_end(&frame, wire_begin(&frame, WIRE_CANCEL));
-    evocc_status status = frame.failed ? error_no_memory(error) : send_all(l, &frame, error);
-    strbuf_dispose(&frame);
-    return status;
+    return send_frame(l, &frame, error);
+}
+
+evocc_status launcher_limit(launcher *l, size_t running, evocc_error *error)
+{
+    strbuf frame = {0};
+    size_t begun = wire_begin(&frame, WIRE_LIMIT);
+    wire_put_u64(&frame, running);
+    wire_end(&frame, begun);
+    return send_frame(l, &frame, error);
 }
 
 evocc_status launcher_run(launcher *l, process_result *result, const process_request *request,

@@ -20,6 +20,11 @@ evocc_status launcher_new(launcher **out, evocc_error *error);
 /* The temporary folder; borrowed, lives as long as the launcher. */
 const char *launcher_folder(const launcher *l);
 
+/* At most `running` requests run at a time from now on (0: all of them); others wait in the helper,
+   in the order of launcher_submit, and one begins the moment another ends. A deadline counts from
+   there. */
+evocc_status launcher_limit(launcher *l, size_t running, evocc_error *error);
+
 /* As process_set_start and process_set_wait; requests are copied. No environment, no folder and a
    relative argv[0] mean those of this process when the launcher was made. What a full machine
    cannot start comes back from launcher_wait as EVOCC_PROCESS about *id. The helper's own death is

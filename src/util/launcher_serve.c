@@ -31,6 +31,9 @@ typedef struct server {
     int events;               /* epoll over the three: it wakes process_set_wait */
     char *folder;
     process_set *set;
+    size_t limit;   /* children at a time; 0: any number */
+    strbuf waiting; /* frames of requests beyond it, in their order */
+    size_t begun;   /* bytes of `waiting` already started */
     strbuf in, out; /* bytes of frames not yet whole, not yet sent */
     size_t sent;    /* of `out` */
     bool waits_to_write;
@@ -103,6 +106,81 @@ static void start(server *s, wire_reader *body)
     mem_free(lists);
 }
 
+static bool is_full(const server *s)
+{
+    return s->limit > 0 && process_set_count(s->set) >= s->limit;
+}
+
+/* The next frame of those that wait; false when none does. */
+static bool next_waiting(server *s, wire_reader *body)
+{
+    wire_kind kind;
+    if (s->begun == s->waiting.length) {
+        strbuf_dispose(&s->waiting);
+        s->begun = 0;
+        return false;
+    }
+    s->begun += wire_frame(&kind, body, s->waiting.data + s->begun, s->waiting.length - s->begun);
+    return true;
+}
+
+static void start_waiting(server *s)
+{
+    wire_reader body;
+    while (!s->ending && !is_full(s) && next_waiting(s, &body)) {
+        start(s, &body);
+    }
+}
+
+static void send_result(server *s, uint64_t id, const process_result *result)
+{
+    size_t begun = wire_begin(&s->out, WIRE_RESULT);
+    wire_put_u64(&s->out, id);
+    wire_put_result(&s->out, result);
+    wire_end(&s->out, begun);
+    send_more(s);
+}
+
+/* What has not begun never will. */
+static void cancel(server *s)
+{
+    process_set_cancel(s->set);
+    wire_reader body;
+    while (next_waiting(s, &body)) {
+        char nothing[] = "";
+        const process_result result = {
+            .end = PROCESS_CANCELLED, .output = nothing, .errors = nothing};
+        send_result(s, wire_get_u64(&body), &result);
+    }
+}
+
+static void put_waiting(server *s, const char *frame, size_t size)
+{
+    if (s->begun > 0) {
+        s->waiting.length -= s->begun;
+        memmove(s->waiting.data, s->waiting.data + s->begun, s->waiting.length);
+        s->begun = 0;
+    }
+    strbuf_append(&s->waiting, frame, size);
+    s->ending = s->ending || s->waiting.failed;
+}
+
+/* One whole frame, header included. */
+static void handle_frame(server *s, wire_kind kind, wire_reader *body, const char *frame,
+                         size_t size)
+{
+    if (kind == WIRE_START && is_full(s)) {
+        put_waiting(s, frame, size);
+    } else if (kind == WIRE_START) {
+        start(s, body);
+    } else if (kind == WIRE_CANCEL) {
+        cancel(s);
+    } else if (kind == WIRE_LIMIT) {
+        s->limit = (size_t)wire_get_u64(body);
+        start_waiting(s);
+    }
+}
+
 /* Carries out the whole frames among the bytes that have come. */
 static void handle_frames(server *s)
 {
@@ -116,12 +194,10 @@ static void handle_frames(server *s)
         }
         if (size == SIZE_MAX) {
             s->ending = true;
-        } else if (kind == WIRE_START) {
-            start(s, &body);
-        } else if (kind == WIRE_CANCEL) {
-            process_set_cancel(s->set);
+        } else {
+            handle_frame(s, kind, &body, s->in.data + done, size);
+            done += size;
         }
-        done += size;
     }
     if (s->ending || done == s->in.length) {
         strbuf_dispose(&s->in);
@@ -182,15 +258,14 @@ static void serve(server *s)
             s->ending = getppid() != s->owner;
         } else if (status == EVOCC_INTERRUPTED) {
             handle_events(s, 0);
-        } else if (status != EVOCC_OK) {
-            send_failure(s, id, &error);
         } else {
-            size_t begun = wire_begin(&s->out, WIRE_RESULT);
-            wire_put_u64(&s->out, id);
-            wire_put_result(&s->out, &result);
-            wire_end(&s->out, begun);
+            start_waiting(s); /* first: a core is free */
+            if (status != EVOCC_OK) {
+                send_failure(s, id, &error);
+            } else {
+                send_result(s, id, &result);
+            }
             process_result_dispose(&result);
-            send_more(s);
         }
     }
 }
@@ -289,6 +364,7 @@ int launcher_serve(int connection, pid_t owner)
         folder_remove(s.folder);
     }
     mem_free(s.folder);
+    strbuf_dispose(&s.waiting);
     strbuf_dispose(&s.in);
     strbuf_dispose(&s.out);
     close(connection); /* last: to the other side the end means that everything is gone */

@@ -11,7 +11,7 @@
 #include "util/process.h"
 #include "util/strbuf.h"
 
-#define WIRE_PROTOCOL 1U
+#define WIRE_PROTOCOL 2U
 #define WIRE_HEADER 8
 #define WIRE_BODY_LIMIT ((size_t)1 << 30)
 
@@ -19,6 +19,7 @@ typedef enum wire_kind {
     WIRE_HELLO = 1, /* protocol, status, os_errno, text: the folder, or the error's message */
     WIRE_START,     /* id, request */
     WIRE_CANCEL,    /* nothing */
+    WIRE_LIMIT,     /* how many requests may run at a time; 0: all */
     WIRE_RESULT,    /* id, result */
     WIRE_FAILED,    /* id, status, os_errno, message: the request could not be carried out */
     /* For other conversations with the helper, which use the same frames for kinds of their own. */

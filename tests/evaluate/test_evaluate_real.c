@@ -176,7 +176,7 @@ static void evaluate_all(bench *b, int32_t *const *genes, found *out, size_t wor
     size_t next = 0;
     evocc_error error;
     for (size_t done = 0; done < CANDIDATES;) {
-        if (next < CANDIDATES && b->e->in_flight < b->e->workers) {
+        if (next < CANDIDATES && b->e->in_flight < b->e->capacity) {
             require(b->e->class->submit(b->e, next, genes[next], &error), &error);
             next++;
             continue;

@@ -156,6 +156,76 @@ static void timeouts_wakes_and_cancel(void **state)
     launcher_free(l);
 }
 
+/* Requests beyond the limit wait in their order; the next begins when one ends. */
+static void a_limit(void **state)
+{
+    (void)state;
+    enum { CHILDREN = 7 };
+    launcher *l = new_launcher();
+    assert_int_equal(launcher_limit(l, 1, NULL), EVOCC_OK);
+    const char *const missing[] = {"/nowhere/ptxas", NULL};
+    for (uint64_t i = 0; i < CHILDREN; i++) {
+        process_request request = fake("burn", "50");
+        if (i == 2) {
+            request = (process_request){.argv = missing}; /* does not hold up the others */
+        }
+        assert_int_equal(launcher_submit(l, i, &request, NULL), EVOCC_OK);
+    }
+    assert_int_equal(launcher_count(l), CHILDREN);
+    double start_s = clock_now_s();
+    double sum_s = 0;
+    for (uint64_t i = 0; i < CHILDREN; i++) {
+        uint64_t id = CHILDREN;
+        process_result result;
+        assert_int_equal(launcher_wait(l, 60, -1, &id, &result, NULL), EVOCC_OK);
+        assert_int_equal(id, i);
+        assert_int_equal(result.end, i == 2 ? PROCESS_NOT_STARTED : PROCESS_EXITED);
+        sum_s += result.wall_s;
+        process_result_dispose(&result);
+    }
+    /* One after the other: their times do not overlap. */
+    assert_true(clock_now_s() - start_s >= sum_s - 0.06);
+    launcher_free(l);
+}
+
+static void cancelled_before_they_began(void **state)
+{
+    (void)state;
+    launcher *l = new_launcher();
+    assert_int_equal(launcher_limit(l, 1, NULL), EVOCC_OK);
+    process_request request = fake("hang", NULL);
+    for (uint64_t i = 0; i < 5; i++) {
+        assert_int_equal(launcher_submit(l, i, &request, NULL), EVOCC_OK);
+    }
+    assert_int_equal(launcher_cancel(l, NULL), EVOCC_OK);
+    uint64_t ids = 0;
+    for (int i = 0; i < 5; i++) {
+        uint64_t id;
+        process_result result;
+        assert_int_equal(launcher_wait(l, 10, -1, &id, &result, NULL), EVOCC_OK);
+        assert_int_equal(result.end, PROCESS_CANCELLED);
+        assert_string_equal(result.output, "");
+        ids += 1U << id;
+        process_result_dispose(&result);
+    }
+    assert_int_equal(ids, 31);
+    /* A limit that is lifted lets all that wait begin. */
+    for (uint64_t i = 0; i < 3; i++) {
+        assert_int_equal(launcher_submit(l, i, &request, NULL), EVOCC_OK);
+    }
+    assert_int_equal(launcher_limit(l, 0, NULL), EVOCC_OK);
+    assert_int_equal(launcher_cancel(l, NULL), EVOCC_OK);
+    for (int i = 0; i < 3; i++) {
+        uint64_t id;
+        process_result result;
+        assert_int_equal(launcher_wait(l, 10, -1, &id, &result, NULL), EVOCC_OK);
+        assert_int_equal(result.end, PROCESS_CANCELLED);
+        assert_true(result.wall_s > 0); /* it had begun */
+        process_result_dispose(&result);
+    }
+    launcher_free(l);
+}
+
 static void deadlines(void **state)
 {
     (void)state;
@@ -305,6 +375,8 @@ int main(void)
         cmocka_unit_test(many_at_a_time),
         cmocka_unit_test(large_both_ways),
         cmocka_unit_test(timeouts_wakes_and_cancel),
+        cmocka_unit_test(a_limit),
+        cmocka_unit_test(cancelled_before_they_began),
         cmocka_unit_test(deadlines),
         cmocka_unit_test(memory_peaks_are_their_own),
         cmocka_unit_test(processor_seconds),
