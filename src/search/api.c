@@ -7,7 +7,7 @@
 
 /* An older caller's options are shorter: what it does not know is zero, the default. A newer one's
    are longer: fine as long as it asks for nothing this library does not know. */
-static evocc_status take_options(evocc_search_options *out, const evocc_search_options *options,
+evocc_status search_take_options(evocc_search_options *out, const evocc_search_options *options,
                                  evocc_error *error)
 {
     size_t size = options->struct_size;
@@ -40,7 +40,7 @@ evocc_status evocc_search_new(evocc_search **out, const evocc_space *space,
 {
     *out = NULL;
     evocc_search_options o;
-    evocc_status status = take_options(&o, options, error);
+    evocc_status status = search_take_options(&o, options, error);
     if (status != EVOCC_OK) {
         return status;
     }

@@ -218,6 +218,11 @@ evocc_status search_new(evocc_search **out, const evocc_space *space, const sear
     return EVOCC_OK;
 }
 
+const search_options *search_get_options(const evocc_search *s)
+{
+    return &s->options;
+}
+
 void search_free(evocc_search *s)
 {
     if (s == NULL) {

@@ -76,6 +76,14 @@ evocc_status search_new(evocc_search **out, const evocc_space *space, const sear
                         evocc_error *error);
 void search_free(evocc_search *search);
 
+/* Its options with no zero standing for a default; pointers in it are not to be used. */
+const search_options *search_get_options(const evocc_search *search);
+
+/* The options of the public header, as its caller was compiled with them; what that did not know
+   yet is zero. EVOCC_UNSUPPORTED: something is set that this version does not know. */
+evocc_status search_take_options(evocc_search_options *out, const evocc_search_options *options,
+                                 evocc_error *error);
+
 /* EVOCC_WAIT: tell first. EVOCC_DONE: a stop rule holds (budget, target, stale), the message says
    which; rules about answers are looked at when a generation ends, or an answer's lag.
    EVOCC_EXHAUSTED: every allowed candidate has been asked; in spaces of more than 2^22 assignments:
