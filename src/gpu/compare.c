@@ -11,11 +11,11 @@
    differ from each other. */
 enum { TURNS = 5 };
 
-static double median_copy(const double *values, uint32_t count)
+double gpu_samples_median(const double *samples, uint32_t count)
 {
     double sorted[256];
     count = count < 256 ? count : 256;
-    memcpy(sorted, values, count * sizeof *sorted);
+    memcpy(sorted, samples, count * sizeof *sorted);
     return count > 0 ? stats_median(sorted, count) : (double)NAN;
 }
 
@@ -28,8 +28,8 @@ void gpu_result_sides(double *baseline_s, double *candidate_s, const gpu_result 
     for (size_t i = 0; i < result->timing_count && i < job->shape_count; i++) {
         const gpu_timing *t = &result->timings[i];
         double weight = job->shapes[i].weight;
-        baseline += weight * log(median_copy(t->baseline, t->baseline_count));
-        candidate += weight * log(median_copy(t->samples, t->sample_count));
+        baseline += weight * log(gpu_samples_median(t->baseline, t->baseline_count));
+        candidate += weight * log(gpu_samples_median(t->samples, t->sample_count));
         weights += weight;
     }
     *baseline_s = exp(baseline / weights);

@@ -24,6 +24,9 @@ evocc_status gpu_compare(gpu_comparison *out, gpu *g, const gpu_job *job,
                          const gpu_request *candidate, const stats_plan *plan, int wake_fd,
                          evocc_error *error);
 
+/* Of at most 256 samples, which is as many as a series has; NAN of none. */
+double gpu_samples_median(const double *samples, uint32_t count);
+
 /* What one pair, or one alternating series, says about both sides: each shape's medians, weighted.
  */
 void gpu_result_sides(double *baseline_s, double *candidate_s, const gpu_result *result,

@@ -27,7 +27,8 @@ static void begin(fixture *x, bool energy)
     if (gpu_open(&x->g, NULL, &error) != EVOCC_OK ||
         fake_load(x->g, &x->f, "fake axpy", &error) != EVOCC_OK ||
         kernel_stage_new(&x->s,
-                         &(kernel_stage_options){.gpu = x->g, .job = &x->f.job, .energy = energy},
+                         &(kernel_stage_options){
+                             .gpus = &x->g, .gpu_count = 1, .job = &x->f.job, .energy = energy},
                          &error) != EVOCC_OK) {
         fail_msg("%s", error.message);
     }
