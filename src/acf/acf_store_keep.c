@@ -134,6 +134,9 @@ static evocc_status install(char **path, const char *folder, const acf *file, co
 
 static evocc_status no_home(evocc_error *error)
 {
+    if (store_has_home()) {
+        return error_no_memory(error);
+    }
     return error_set(
         error, EVOCC_NOT_FOUND,
         "neither XDG_DATA_HOME nor HOME names a folder for the store; set one, or name "
