@@ -96,7 +96,8 @@ typedef struct run {
     double started_s;
     double saved_s;     /* when the elapsed time was last written */
     uint64_t evaluated; /* trials that this run compiled */
-    const char *ended; /* "budget", "exhausted": nothing is left to ask, "ideal": nothing to gain */
+    /* "budget", "target", "exhausted": nothing is left to ask, "ideal": nothing to gain */
+    const char *ended;
     struct flight *flights; /* by slot */
 } run;
 

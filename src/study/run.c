@@ -273,6 +273,17 @@ static evocc_status ask_one(run *r, bool *submitted, evocc_error *error)
     return submit(r, &candidate, copy, error);
 }
 
+/* Nothing can be won where every objective is a count that is to fall and is 0. */
+static bool is_ideal(const study *s, const double *values)
+{
+    for (size_t i = 0; i < s->objectives.count; i++) {
+        if (s->objectives.items[i].maximize || values[i] > 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Keeps the evaluator busy until the search has no more to ask and all is answered. */
 static evocc_status search_to_end(run *r, evocc_error *error)
 {
@@ -285,7 +296,9 @@ static evocc_status search_to_end(run *r, evocc_error *error)
         }
         bool over = status == EVOCC_DONE || status == EVOCC_EXHAUSTED;
         if (over && e->in_flight == 0) {
-            r->ended = status == EVOCC_EXHAUSTED ? "exhausted" : "budget";
+            r->ended = status == EVOCC_EXHAUSTED                   ? "exhausted"
+                       : is_ideal(r->study, r->study->best_values) ? "target"
+                                                                   : "budget";
             return EVOCC_OK;
         }
         if (status != EVOCC_OK && status != EVOCC_WAIT && !over) {
@@ -417,17 +430,6 @@ static evocc_status keep_artifacts(study *s, evocc_error *error)
     return status;
 }
 
-/* Nothing can be won where every objective is a count that is to fall and is 0 already. */
-static bool baseline_is_ideal(const study *s)
-{
-    for (size_t i = 0; i < s->objectives.count; i++) {
-        if (s->objectives.items[i].maximize || s->baseline_values[i] > 0) {
-            return false;
-        }
-    }
-    return true;
-}
-
 /* A full disk and the like stop a study without an end. */
 static void say_what_is_kept(const study *s, evocc_error *error)
 {
@@ -466,7 +468,7 @@ evocc_status study_run(study *s, study_progress_function progress, void *context
         status = check_baseline(s, fresh, error);
         s->worthless = fresh && status != EVOCC_OK && status != EVOCC_INTERRUPTED;
     }
-    if (status == EVOCC_OK && baseline_is_ideal(s)) {
+    if (status == EVOCC_OK && is_ideal(s, s->baseline_values)) {
         r.ended = "ideal";
     } else if (status == EVOCC_OK) {
         status = search_to_end(&r, error);

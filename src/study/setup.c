@@ -249,6 +249,14 @@ static evocc_status make_evaluator(study *s, evocc_error *error)
     return evaluate_static_new(&s->evaluator, &options, error);
 }
 
+/* A single count that is to fall has nothing left to gain at 0: the search may end there. */
+static bool ends_at_none(const study *s)
+{
+    const evaluate_metric_info *info = evaluate_metric_find(s->objectives.items[0].metric);
+    return s->objectives.count == 1 && !s->objectives.items[0].maximize && info != NULL &&
+           (*info->unit == '\0' || strcmp(info->unit, "bytes") == 0);
+}
+
 static evocc_status make_search(study *s, evocc_error *error)
 {
     search_objective objectives[OBJECTIVE_COUNT_MAX];
@@ -256,6 +264,7 @@ static evocc_status make_search(study *s, evocc_error *error)
         objectives[i] = (search_objective){.maximize = s->objectives.items[i].maximize,
                                            .weight = s->objectives.items[i].weight};
     }
+    objectives[0].has_target = ends_at_none(s);
     search_options options = s->search_options;
     options.objectives = objectives;
     options.objective_count = s->objectives.count;
