@@ -22,6 +22,12 @@ static size_t token_length(ptx_token token)
     return token.end - token.begin;
 }
 
+/* For characters that begin no other token than themselves. */
+static bool is_char(const parser *p, ptx_token token, char c)
+{
+    return token.kind == PTX_TOKEN_PUNCT && *token_text(p, token) == c;
+}
+
 /* The next token, where the text must not end. */
 static bool next_token(parser *p, ptx_token *token)
 {
@@ -36,32 +42,13 @@ static bool next_token(parser *p, ptx_token *token)
 
 /* ---- Registers ------------------------------------------------------------------------------- */
 
-static parse_names *names_of(parser *p, uint32_t scope)
-{
-    return &p->names[scope - p->first_scope];
-}
-
-static bool add_register(parser *p, uint32_t scope, ptx_span name, ptx_span type, uint32_t *id)
-{
-    ptx_module *m = p->module;
-    if (!mem_grow(&m->registers, &m->register_capacity, m->register_count + 1,
-                  sizeof *m->registers) ||
-        !map_put(&names_of(p, scope)->registers, ptx_at(m, name), ptx_span_length(name),
-                 m->register_count)) {
-        return parse_no_memory(p);
-    }
-    *id = (uint32_t)m->register_count;
-    m->registers[m->register_count++] = (ptx_register){.name = name, .type = type, .scope = scope};
-    return true;
-}
-
 /* name or name<count> */
 static bool declare_register(parser *p, ptx_token name, ptx_span type)
 {
     ptx_span span = {name.begin, name.end};
+    parse_kept_declares(p, span);
     if (!is(p, ptx_lexer_peek(&p->lexer), "<")) {
-        uint32_t id;
-        return add_register(p, p->scope, span, type, &id);
+        return parse_declare_one(p, span, type);
     }
     ptx_lexer_next(&p->lexer);
     ptx_token number;
@@ -77,13 +64,7 @@ static bool declare_register(parser *p, ptx_token name, ptx_span type)
         count = count * 10 + (uint64_t)(digit - '0');
     }
     ptx_lexer_next(&p->lexer); /* > */
-    if (!mem_grow(&p->ranges, &p->range_capacity, p->range_count + 1, sizeof *p->ranges)) {
-        return parse_no_memory(p);
-    }
-    parse_names *names = names_of(p, p->scope);
-    p->ranges[p->range_count] = (parse_range){span, type, count, names->ranges};
-    names->ranges = p->range_count++;
-    return true;
+    return parse_declare_range(p, span, type, count);
 }
 
 bool parse_registers(parser *p)
@@ -113,59 +94,12 @@ bool parse_registers(parser *p)
     }
 }
 
-/* Looks for prefix<count> among the ranges of a scope. */
-static const parse_range *find_range(const parser *p, const parse_names *names, const char *text,
-                                     size_t length)
-{
-    size_t digits = length;
-    while (digits > 0 && text[digits - 1] >= '0' && text[digits - 1] <= '9') {
-        digits--;
-    }
-    if (digits == length || length - digits > 10 || (text[digits] == '0' && length - digits > 1)) {
-        return NULL;
-    }
-    uint64_t index = 0;
-    for (size_t i = digits; i < length; i++) {
-        index = index * 10 + (uint64_t)(text[i] - '0');
-    }
-    for (size_t r = names->ranges; r != MAP_NONE; r = p->ranges[r].next) {
-        const parse_range *range = &p->ranges[r];
-        if (ptx_span_length(range->prefix) == digits && index < range->count &&
-            memcmp(ptx_at(p->module, range->prefix), text, digits) == 0) {
-            return range;
-        }
-    }
-    return NULL;
-}
-
-/* The register a name means here, or PTX_NONE in *id. */
-static bool resolve_register(parser *p, ptx_token name, uint32_t *id)
-{
-    const char *text = token_text(p, name);
-    size_t length = token_length(name);
-    for (uint32_t s = p->scope; s != PTX_NONE; s = p->module->scopes[s].parent) {
-        parse_names *names = names_of(p, s);
-        size_t found = map_get(&names->registers, text, length);
-        if (found != MAP_NONE) {
-            *id = (uint32_t)found;
-            return true;
-        }
-        const parse_range *range =
-            names->ranges == MAP_NONE ? NULL : find_range(p, names, text, length);
-        if (range != NULL) {
-            return add_register(p, s, (ptx_span){name.begin, name.end}, range->type, id);
-        }
-    }
-    *id = PTX_NONE;
-    return true;
-}
-
 /* ---- Operands -------------------------------------------------------------------------------- */
 
 static bool add_leaf(parser *p, ptx_operand *operand, ptx_token token, char sign)
 {
     ptx_module *m = p->module;
-    if (!mem_grow(&m->leaves, &m->leaf_capacity, m->leaf_count + 1, sizeof *m->leaves)) {
+    if (!PARSE_ROOM(m->leaves, m->leaf_count, m->leaf_capacity)) {
         return parse_no_memory(p);
     }
     ptx_leaf leaf = {.span = {token.begin, token.end}, .id = PTX_NONE, .sign = sign};
@@ -173,7 +107,7 @@ static bool add_leaf(parser *p, ptx_operand *operand, ptx_token token, char sign
         leaf.kind = PTX_LEAF_NUMBER;
     } else if (is(p, token, "_")) {
         leaf.kind = PTX_LEAF_SINK;
-    } else if (!resolve_register(p, token, &leaf.id)) {
+    } else if (!parse_resolve(p, leaf.span, &leaf.id)) {
         return false;
     } else if (leaf.id != PTX_NONE) {
         leaf.kind = PTX_LEAF_REGISTER;
@@ -256,7 +190,7 @@ static bool read_operand(parser *p, ptx_token *token)
                            .first_leaf = (uint32_t)m->leaf_count};
     operand_shape s = {0};
     for (bool first = true;; first = false) {
-        if (s.depth <= 0 && (is(p, *token, ",") || is(p, *token, ";"))) {
+        if (s.depth <= 0 && (is_char(p, *token, ',') || is_char(p, *token, ';'))) {
             break;
         }
         operand.span.end = token->end;
@@ -278,7 +212,7 @@ static bool read_operand(parser *p, ptx_token *token)
         }
     }
     operand.shape = shape_of(&s, &operand);
-    if (!mem_grow(&m->operands, &m->operand_capacity, m->operand_count + 1, sizeof *m->operands)) {
+    if (!PARSE_ROOM(m->operands, m->operand_count, m->operand_capacity)) {
         return parse_no_memory(p);
     }
     m->operands[m->operand_count++] = operand;
@@ -289,8 +223,8 @@ static bool read_operand(parser *p, ptx_token *token)
 static bool read_operands(parser *p, ptx_statement *s, ptx_token token)
 {
     s->first_operand = (uint32_t)p->module->operand_count;
-    while (!is(p, token, ";")) {
-        if (!is(p, token, ",")) {
+    while (!is_char(p, token, ';')) {
+        if (!is_char(p, token, ',')) {
             if (!read_operand(p, &token)) {
                 return false;
             }
@@ -305,11 +239,10 @@ static bool read_operands(parser *p, ptx_statement *s, ptx_token token)
 
 /* ---- Statements ------------------------------------------------------------------------------ */
 
-static bool add_statement(parser *p, const ptx_statement *statement)
+bool parse_add_statement(parser *p, const ptx_statement *statement)
 {
     ptx_module *m = p->module;
-    if (!mem_grow(&m->statements, &m->statement_capacity, m->statement_count + 1,
-                  sizeof *m->statements)) {
+    if (!PARSE_ROOM(m->statements, m->statement_count, m->statement_capacity)) {
         return parse_no_memory(p);
     }
     m->statements[m->statement_count++] = *statement;
@@ -328,15 +261,13 @@ static ptx_statement new_statement(const parser *p, ptx_token token, ptx_stateme
                            .match = PTX_NONE};
 }
 
-/* Opcodes are few: each text is described once. */
-static bool intern_opcode(parser *p, const char *text, size_t length, uint32_t *out)
+bool parse_opcode(parser *p, const char *text, size_t length, uint32_t *out)
 {
     ptx_module *m = p->module;
     size_t known = map_get(&p->opcodes, text, length);
     if (known == MAP_NONE) {
         char *copy = arena_strndup(&m->texts, text, length);
-        if (copy == NULL ||
-            !mem_grow(&m->opcodes, &m->opcode_capacity, m->opcode_count + 1, sizeof *m->opcodes) ||
+        if (copy == NULL || !PARSE_ROOM(m->opcodes, m->opcode_count, m->opcode_capacity) ||
             !map_put(&p->opcodes, copy, length, m->opcode_count)) {
             return parse_no_memory(p);
         }
@@ -347,28 +278,42 @@ static bool intern_opcode(parser *p, const char *text, size_t length, uint32_t *
     return true;
 }
 
-/* The opcode with its modifiers, which may be written apart; *token is then what follows. */
-static bool read_opcode(parser *p, ptx_statement *s, ptx_token *token)
+/* An opcode whose modifiers are written apart. */
+static bool join_opcode(parser *p, ptx_span whole, uint32_t *out)
 {
     strbuf joined = {0};
-    ptx_span whole = {token->begin, token->end};
-    s->opcode_at = token->begin;
-    bool good = true, contiguous = true;
-    strbuf_append(&joined, token_text(p, *token), token_length(*token));
-    while ((good = next_token(p, token)) && token->kind == PTX_TOKEN_DOT_WORD) {
-        contiguous = contiguous && token->begin == whole.end;
-        whole.end = token->end;
-        strbuf_append(&joined, token_text(p, *token), token_length(*token));
+    ptx_lexer lexer;
+    ptx_lexer_init(&lexer, p->module->text, whole.end);
+    lexer.position = whole.begin;
+    for (ptx_token t = ptx_lexer_next(&lexer); t.kind != PTX_TOKEN_END;
+         t = ptx_lexer_next(&lexer)) {
+        strbuf_append(&joined, token_text(p, t), token_length(t));
     }
-    if (joined.failed) {
-        good = parse_no_memory(p);
-    }
-    good = good && intern_opcode(p, strbuf_text(&joined), joined.length, &s->opcode);
+    bool good = joined.failed ? parse_no_memory(p)
+                              : parse_opcode(p, strbuf_text(&joined), joined.length, out);
     strbuf_dispose(&joined);
     return good;
 }
 
-static void mark_in_flight(parser *p, const ptx_statement *s)
+/* The opcode with its modifiers; *token is then what follows. */
+static bool read_opcode(parser *p, ptx_statement *s, ptx_token *token)
+{
+    ptx_span whole = {token->begin, token->end};
+    bool contiguous = true;
+    s->opcode_at = token->begin;
+    while (next_token(p, token)) {
+        if (token->kind != PTX_TOKEN_DOT_WORD) {
+            return contiguous ? parse_opcode(p, ptx_at(p->module, whole), ptx_span_length(whole),
+                                             &s->opcode)
+                              : join_opcode(p, whole, &s->opcode);
+        }
+        contiguous = contiguous && token->begin == whole.end;
+        whole.end = token->end;
+    }
+    return false;
+}
+
+void parse_mark_in_flight(parser *p, const ptx_statement *s)
 {
     ptx_module *m = p->module;
     for (uint32_t o = 0; o < s->operand_count; o++) {
@@ -393,7 +338,8 @@ static bool read_guard(parser *p, ptx_statement *s, ptx_token *token)
             return false;
         }
     }
-    if (token->kind != PTX_TOKEN_WORD || !resolve_register(p, *token, &s->guard)) {
+    if (token->kind != PTX_TOKEN_WORD ||
+        !parse_resolve(p, (ptx_span){token->begin, token->end}, &s->guard)) {
         return p->status == EVOCC_OK ? parse_fail(p, token->begin, "expected a predicate") : false;
     }
     if (s->guard == PTX_NONE) {
@@ -406,7 +352,7 @@ static bool read_guard(parser *p, ptx_statement *s, ptx_token *token)
 static bool read_instruction(parser *p, ptx_token token)
 {
     ptx_statement s = new_statement(p, token, PTX_INSTRUCTION);
-    if (is(p, token, "@") && !read_guard(p, &s, &token)) {
+    if (is_char(p, token, '@') && !read_guard(p, &s, &token)) {
         return false;
     }
     if (token.kind != PTX_TOKEN_WORD) {
@@ -416,27 +362,24 @@ static bool read_instruction(parser *p, ptx_token token)
         return false;
     }
     if (ptx_effect_of(p->module, &s)->in_flight) {
-        mark_in_flight(p, &s);
+        parse_mark_in_flight(p, &s);
     }
-    return add_statement(p, &s);
+    return parse_add_statement(p, &s);
 }
 
 static bool read_label(parser *p, ptx_token name)
 {
     ptx_statement s = new_statement(p, name, PTX_LABEL);
     s.span.end = ptx_lexer_next(&p->lexer).end; /* : */
-    if (!map_put(&names_of(p, p->scope)->labels, token_text(p, name), token_length(name),
-                 p->module->statement_count)) {
-        return parse_no_memory(p);
-    }
-    return add_statement(p, &s);
+    return parse_add_label(p, (ptx_span){name.begin, name.end}) && parse_add_statement(p, &s);
 }
 
 static bool read_brace(parser *p, ptx_token token)
 {
     ptx_module *m = p->module;
     uint32_t here = (uint32_t)m->statement_count;
-    if (is(p, token, "{")) {
+    parse_kept_brace(p, token.begin);
+    if (is_char(p, token, '{')) {
         if (m->scopes[p->scope].depth >= MAX_DEPTH) {
             return parse_fail(p, token.begin, "more than %d scopes within each other", MAX_DEPTH);
         }
@@ -445,13 +388,13 @@ static bool read_brace(parser *p, ptx_token token)
         }
         ptx_statement s = new_statement(p, token, PTX_OPEN);
         m->scopes[p->scope].open = here;
-        return add_statement(p, &s);
+        return parse_add_statement(p, &s);
     }
     ptx_statement s = new_statement(p, token, PTX_CLOSE);
     s.match = m->scopes[p->scope].open;
     m->statements[s.match].match = here;
     parse_leave_scope(p);
-    return add_statement(p, &s);
+    return parse_add_statement(p, &s);
 }
 
 /* To the semicolon, over initialisers. */
@@ -463,9 +406,9 @@ static bool skip_to_semicolon(parser *p, ptx_statement *s)
         if (!next_token(p, &token)) {
             return false;
         }
-        depth += is(p, token, "{") || is(p, token, "(");
-        depth -= is(p, token, "}") || is(p, token, ")");
-    } while (depth > 0 || !is(p, token, ";"));
+        depth += is_char(p, token, '{') || is_char(p, token, '(');
+        depth -= is_char(p, token, '}') || is_char(p, token, ')');
+    } while (depth > 0 || !is_char(p, token, ';'));
     s->span.end = token.end;
     return true;
 }
@@ -492,15 +435,15 @@ static bool read_directive(parser *p, ptx_token token)
         s.kind = PTX_LOC;
         s.loc = is(p, token, ".loc") ? (uint32_t)p->module->statement_count : p->loc;
         p->loc = s.loc;
-        return add_statement(p, &s);
+        return parse_add_statement(p, &s);
     }
     if (is(p, token, ".reg")) {
         s.kind = PTX_DECLARATION;
-        return parse_registers(p) && skip_to_semicolon(p, &s) && add_statement(p, &s);
+        return parse_registers(p) && skip_to_semicolon(p, &s) && parse_add_statement(p, &s);
     }
     if (is(p, token, ".branchtargets") || is(p, token, ".calltargets")) {
         ptx_token next;
-        return next_token(p, &next) && read_operands(p, &s, next) && add_statement(p, &s);
+        return next_token(p, &next) && read_operands(p, &s, next) && parse_add_statement(p, &s);
     }
     if (is(p, token, ".pragma")) {
         s.kind = PTX_PRAGMA;
@@ -508,23 +451,25 @@ static bool read_directive(parser *p, ptx_token token)
         s.kind = PTX_DECLARATION;
         p->function->local_parameters = p->function->local_parameters || is(p, token, ".param");
     }
-    return skip_to_semicolon(p, &s) && add_statement(p, &s);
+    return skip_to_semicolon(p, &s) && parse_add_statement(p, &s);
 }
 
 static bool read_statement(parser *p, ptx_token token)
 {
-    if (is(p, token, "{") || is(p, token, "}")) {
+    if (is_char(p, token, '{') || is_char(p, token, '}')) {
         return read_brace(p, token);
     }
     if (token.kind == PTX_TOKEN_DOT_WORD) {
         return read_directive(p, token);
     }
-    if (token.kind == PTX_TOKEN_WORD && is(p, ptx_lexer_peek(&p->lexer), ":")) {
+    /* Most words are opcodes with a modifier. The text ends in a NUL. */
+    if (token.kind == PTX_TOKEN_WORD && p->module->text[token.end] != '.' &&
+        is_char(p, ptx_lexer_peek(&p->lexer), ':')) {
         return read_label(p, token);
     }
-    if (is(p, token, ";")) {
+    if (is_char(p, token, ';')) {
         ptx_statement s = new_statement(p, token, PTX_DIRECTIVE);
-        return add_statement(p, &s);
+        return parse_add_statement(p, &s);
     }
     return read_instruction(p, token);
 }
@@ -532,12 +477,15 @@ static bool read_statement(parser *p, ptx_token token)
 bool parse_body(parser *p)
 {
     uint32_t body = p->scope;
+    parse_kept_enter(p);
     for (;;) {
         ptx_token token;
-        if (!next_token(p, &token)) {
+        while (parse_keep(p)) {
+        }
+        if (p->status != EVOCC_OK || !next_token(p, &token)) {
             return false;
         }
-        if (is(p, token, "}") && p->scope == body) {
+        if (is_char(p, token, '}') && p->scope == body) {
             return true;
         }
         if (!read_statement(p, token)) {
@@ -547,18 +495,6 @@ bool parse_body(parser *p)
 }
 
 /* ---- Branch targets -------------------------------------------------------------------------- */
-
-static uint32_t find_label(parser *p, uint32_t scope, ptx_span name)
-{
-    const ptx_module *m = p->module;
-    for (; scope != PTX_NONE; scope = m->scopes[scope].parent) {
-        size_t found = map_get(&names_of(p, scope)->labels, ptx_at(m, name), ptx_span_length(name));
-        if (found != MAP_NONE) {
-            return (uint32_t)found;
-        }
-    }
-    return PTX_NONE;
-}
 
 /* Every label that an instruction or a list of targets names is referenced; the last one is the
    target (`brx.idx index, list`). A label in front of a list of targets is no place in the code. */
@@ -581,7 +517,7 @@ bool parse_targets(parser *p)
             if (leaf->kind != PTX_LEAF_SYMBOL) {
                 continue;
             }
-            uint32_t label = find_label(p, s->scope, leaf->span);
+            uint32_t label = parse_find_label(p, s->scope, leaf->span);
             if (label == PTX_NONE && jump) {
                 return parse_fail(p, leaf->span.begin, "no label %.*s in this function",
                                   (int)ptx_span_length(leaf->span), ptx_at(m, leaf->span));

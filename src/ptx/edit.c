@@ -4,12 +4,6 @@
 
 #include <stdlib.h>
 
-struct ptx_edit {
-    ptx_span span;
-    size_t text, length; /* in ptx_edits.texts */
-    size_t number;       /* keeps insertions at one place in order */
-};
-
 static size_t started(const ptx_edits *edits)
 {
     return edits->count == 0
@@ -29,8 +23,7 @@ void ptx_edits_finish(ptx_edits *edits, ptx_span span)
         edits->failed = true;
         return;
     }
-    edits->items[edits->count] =
-        (struct ptx_edit){span, text, edits->texts.length - text, edits->count};
+    edits->items[edits->count] = (ptx_edit){span, text, edits->texts.length - text, edits->count};
     edits->count++;
 }
 
@@ -42,7 +35,7 @@ void ptx_edits_replace(ptx_edits *edits, ptx_span span, const char *text, size_t
 
 static int by_place(const void *left, const void *right)
 {
-    const struct ptx_edit *a = left, *b = right;
+    const ptx_edit *a = left, *b = right;
     if (a->span.begin != b->span.begin) {
         return a->span.begin < b->span.begin ? -1 : 1;
     }
@@ -53,25 +46,67 @@ static int by_place(const void *left, const void *right)
     return a->number < b->number ? -1 : 1;
 }
 
+/* Leaves out of the edit what it replaces by itself. */
+static void trim(ptx_edit *e, const ptx_edits *edits, const ptx_module *module)
+{
+    const char *new = strbuf_text(&edits->texts) + e->text, *old = module->text;
+    while (e->length > 0 && e->span.begin < e->span.end && *new == old[e->span.begin]) {
+        new ++;
+        e->text++;
+        e->length--;
+        e->span.begin++;
+    }
+    while (e->length > 0 && e->span.begin < e->span.end &&
+           new[e->length - 1] == old[e->span.end - 1]) {
+        e->length--;
+        e->span.end--;
+    }
+}
+
 evocc_status ptx_edits_apply(strbuf *out, ptx_edits *edits, const ptx_module *module,
                              evocc_error *error)
 {
+    if (edits->failed || edits->texts.failed) {
+        return error_no_memory(error);
+    }
     if (edits->count > 1) {
         qsort(edits->items, edits->count, sizeof *edits->items, by_place);
     }
     uint32_t done = 0;
+    size_t kept = 0;
     for (size_t i = 0; i < edits->count; i++) {
-        const struct ptx_edit *e = &edits->items[i];
-        if (e->span.begin < done) {
+        ptx_edit e = edits->items[i];
+        if (e.span.begin < done) {
             return error_set(error, EVOCC_INVALID_ARGUMENT,
                              "%s: two rewritings change the same instruction", module->name);
         }
-        strbuf_append(out, module->text + done, e->span.begin - done);
-        strbuf_append(out, strbuf_text(&edits->texts) + e->text, e->length);
-        done = e->span.end;
+        strbuf_append(out, module->text + done, e.span.begin - done);
+        strbuf_append(out, strbuf_text(&edits->texts) + e.text, e.length);
+        done = e.span.end;
+        trim(&e, edits, module);
+        if (e.length > 0 || e.span.begin < e.span.end) {
+            edits->items[kept++] = e;
+        }
     }
+    edits->count = kept;
     strbuf_append(out, module->text + done, module->length - done);
-    return edits->failed || edits->texts.failed || out->failed ? error_no_memory(error) : EVOCC_OK;
+    return out->failed ? error_no_memory(error) : EVOCC_OK;
+}
+
+uint32_t ptx_shift_place(ptx_shift *shift, ptx_span span)
+{
+    const ptx_edits *edits = shift->edits;
+    while (shift->next < edits->count && edits->items[shift->next].span.end <= span.begin) {
+        const ptx_edit *e = &edits->items[shift->next++];
+        shift->by += (uint32_t)e->length - (uint32_t)ptx_span_length(e->span);
+    }
+    bool changed = shift->next < edits->count && edits->items[shift->next].span.begin < span.end;
+    return changed ? PTX_NONE : span.begin + shift->by;
+}
+
+bool ptx_shift_edited(const ptx_shift *shift, uint32_t end)
+{
+    return shift->next < shift->edits->count && shift->edits->items[shift->next].span.begin <= end;
 }
 
 void ptx_edits_dispose(ptx_edits *edits)

@@ -2,34 +2,26 @@
 
 #include <string.h>
 
+/* Classes of characters. A table entry is '0' plus classes, so a class can be tested in it as it
+   stands: none of these bits is in '0'. */
 enum { CLASS_SPACE = 1, CLASS_WORD_START = 2, CLASS_WORD = 4, CLASS_DIGIT = 8 };
 
-/* '0' + the classes of each character, sixteen a row. */
-static const char class_table[] = // clang-format off
-    "0000000001111100"
-    "0000000000000000"
-    "1000620000000000"
-    "<<<<<<<<<<000000"
-    "0666666666666666"
-    "6666666666600006"
-    "0666666666666666"
-    "6666666666600000";
+/* Sixteen characters a row; the second half is not ASCII. */
+static const char classes[] = // clang-format off
+    "0000000001111100" "0000000000000000" "1000620000000000" "<<<<<<<<<<000000"
+    "0666666666666666" "6666666666600006" "0666666666666666" "6666666666600000"
+    "0000000000000000" "0000000000000000" "0000000000000000" "0000000000000000"
+    "0000000000000000" "0000000000000000" "0000000000000000" "0000000000000000";
 // clang-format on
 
-static int class_of(char c)
+static bool in_class(char c, int mask)
 {
-    unsigned char byte = (unsigned char)c;
-    return byte < sizeof class_table - 1 ? class_table[byte] - '0' : 0;
+    return (classes[(unsigned char)c] & mask) != 0;
 }
 
 static char at(const ptx_lexer *lexer, uint32_t position)
 {
     return position < lexer->length ? lexer->text[position] : '\0';
-}
-
-static bool is_class(const ptx_lexer *lexer, uint32_t position, int mask)
-{
-    return position < lexer->length && (class_of(lexer->text[position]) & mask) != 0;
 }
 
 void ptx_lexer_init(ptx_lexer *lexer, const char *text, uint32_t length)
@@ -53,29 +45,33 @@ static void skip_line(ptx_lexer *lexer)
 
 static void skip_block_comment(ptx_lexer *lexer)
 {
-    uint32_t begin = lexer->position;
-    for (uint32_t i = begin + 2; i + 1 < lexer->length; i++) {
-        if (lexer->text[i] == '*' && lexer->text[i + 1] == '/') {
-            lexer->position = i + 2;
+    const char *end = lexer->text + lexer->length;
+    const char *star = lexer->text + lexer->position + 1;
+    while ((star = memchr(star + 1, '*', (size_t)(end - star - 1))) != NULL && star + 1 < end) {
+        if (star[1] == '/') {
+            lexer->position = (uint32_t)(star + 2 - lexer->text);
             return;
         }
     }
-    fail(lexer, begin, "a comment that nothing ends");
+    fail(lexer, lexer->position, "a comment that nothing ends");
 }
 
-static void skip_trivia(ptx_lexer *lexer)
+/* Over white space, comments, and "@@DWARF ...", the debug data of old compilers, which reaches to
+   the end of the line. */
+void ptx_lexer_skip_trivia(ptx_lexer *lexer)
 {
+    const char *text = lexer->text;
     for (;;) {
         uint32_t p = lexer->position;
-        if (is_class(lexer, p, CLASS_SPACE)) {
-            lexer->position++;
-        } else if (at(lexer, p) == '/' && at(lexer, p + 1) == '/') {
-            skip_line(lexer);
-        } else if (at(lexer, p) == '/' && at(lexer, p + 1) == '*') {
+        while (p < lexer->length && in_class(text[p], CLASS_SPACE)) {
+            p++;
+        }
+        lexer->position = p;
+        char c = at(lexer, p), second = c == '/' || c == '@' ? at(lexer, p + 1) : '\0';
+        if (c == '/' && second == '*') {
             skip_block_comment(lexer);
-        } else if (at(lexer, p) == '@' && at(lexer, p + 1) == '@') {
-            skip_line(
-                lexer); /* "@@DWARF ...": debug data of old compilers, to the end of the line */
+        } else if (c == second && c != '\0') {
+            skip_line(lexer);
         } else {
             return;
         }
@@ -84,7 +80,7 @@ static void skip_trivia(ptx_lexer *lexer)
 
 static uint32_t word_end(const ptx_lexer *lexer, uint32_t p)
 {
-    while (is_class(lexer, p, CLASS_WORD)) {
+    while (p < lexer->length && in_class(lexer->text[p], CLASS_WORD)) {
         p++;
     }
     return p;
@@ -92,10 +88,14 @@ static uint32_t word_end(const ptx_lexer *lexer, uint32_t p)
 
 static uint32_t number_end(const ptx_lexer *lexer, uint32_t begin)
 {
+    uint32_t p = word_end(lexer, begin);
+    char next = at(lexer, p);
+    if (next != '.' && next != '+' && next != '-') {
+        return p;
+    }
     char second = at(lexer, begin + 1);
     bool radix = at(lexer, begin) == '0' && second != '\0' && strchr("xXfFdDbB", second) != NULL;
-    uint32_t p = word_end(lexer, begin);
-    if (!radix && at(lexer, p) == '.' && is_class(lexer, p + 1, CLASS_DIGIT)) {
+    if (!radix && next == '.' && in_class(at(lexer, p + 1), CLASS_DIGIT)) {
         p = word_end(lexer, p + 1);
     }
     char last = at(lexer, p - 1);
@@ -120,7 +120,8 @@ static uint32_t string_end(ptx_lexer *lexer, uint32_t begin)
 static uint32_t dot_word_end(const ptx_lexer *lexer, uint32_t begin)
 {
     uint32_t p = word_end(lexer, begin + 1);
-    while (at(lexer, p) == ':' && at(lexer, p + 1) == ':' && is_class(lexer, p + 2, CLASS_WORD)) {
+    while (at(lexer, p) == ':' && at(lexer, p + 1) == ':' &&
+           in_class(at(lexer, p + 2), CLASS_WORD)) {
         p = word_end(lexer, p + 2);
     }
     return p;
@@ -128,36 +129,34 @@ static uint32_t dot_word_end(const ptx_lexer *lexer, uint32_t begin)
 
 static uint32_t punct_end(const ptx_lexer *lexer, uint32_t begin)
 {
-    static const char pairs[][2] = {{'<', '<'}, {'>', '>'}, {'<', '='}, {'>', '='},
-                                    {'=', '='}, {'!', '='}, {'&', '&'}, {'|', '|'}};
-    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
-        if (at(lexer, begin) == pairs[i][0] && at(lexer, begin + 1) == pairs[i][1]) {
-            return begin + 2;
-        }
-    }
-    return begin + 1;
+    char c = lexer->text[begin], second = at(lexer, begin + 1);
+    bool doubled = (c == '<' || c == '>' || c == '=' || c == '&' || c == '|') && second == c;
+    bool compares = (c == '<' || c == '>' || c == '!') && second == '=';
+    return begin + (doubled || compares ? 2 : 1);
+}
+
+static ptx_token end_at(uint32_t place)
+{
+    return (ptx_token){PTX_TOKEN_END, place, place};
 }
 
 ptx_token ptx_lexer_next(ptx_lexer *lexer)
 {
-    skip_trivia(lexer);
+    ptx_lexer_skip_trivia(lexer);
     uint32_t begin = lexer->position;
-    ptx_token token = {PTX_TOKEN_END, begin, begin};
     if (begin >= lexer->length) {
-        return token;
+        return end_at(begin);
     }
     char c = lexer->text[begin];
-    int class = class_of(c);
-    if (c == '%' && !is_class(lexer, begin + 1, CLASS_WORD)) {
-        class = 0; /* the remainder operator of constant expressions */
-    }
-    if (class & CLASS_DIGIT) {
+    ptx_token token = {PTX_TOKEN_PUNCT, begin, begin};
+    if (in_class(c, CLASS_DIGIT)) {
         token.kind = PTX_TOKEN_NUMBER;
         token.end = number_end(lexer, begin);
-    } else if (class & CLASS_WORD_START) {
-        token.kind = PTX_TOKEN_WORD;
+    } else if (in_class(c, CLASS_WORD_START) &&
+               (c != '%' || in_class(at(lexer, begin + 1), CLASS_WORD))) {
+        token.kind = PTX_TOKEN_WORD; /* "%" alone is the remainder of constant expressions */
         token.end = word_end(lexer, begin + 1);
-    } else if (c == '.' && is_class(lexer, begin + 1, CLASS_WORD)) {
+    } else if (c == '.' && in_class(at(lexer, begin + 1), CLASS_WORD)) {
         token.kind = PTX_TOKEN_DOT_WORD;
         token.end = dot_word_end(lexer, begin);
     } else if (c == '"') {
@@ -168,11 +167,10 @@ ptx_token ptx_lexer_next(ptx_lexer *lexer)
              c == '#' ? "a preprocessor line; run the preprocessor first"
                       : "a character that PTX does not use");
     } else {
-        token.kind = PTX_TOKEN_PUNCT;
         token.end = punct_end(lexer, begin);
     }
     if (lexer->problem != NULL) {
-        return (ptx_token){PTX_TOKEN_END, begin, begin};
+        return end_at(begin);
     }
     lexer->position = token.end;
     return token;
@@ -182,13 +180,6 @@ ptx_token ptx_lexer_peek(const ptx_lexer *lexer)
 {
     ptx_lexer copy = *lexer;
     return ptx_lexer_next(&copy);
-}
-
-bool ptx_token_is(const ptx_lexer *lexer, ptx_token token, const char *text)
-{
-    size_t length = strlen(text);
-    return token.kind != PTX_TOKEN_END && token.end - token.begin == length &&
-           memcmp(lexer->text + token.begin, text, length) == 0;
 }
 
 /* Numbers and strings separated by white space or commas, as `.file` and `.loc` have them. */

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 typedef enum ptx_token_kind {
     PTX_TOKEN_END,  /* the end of the text, or a problem: see ptx_lexer.problem */
@@ -39,7 +40,16 @@ ptx_token ptx_lexer_next(ptx_lexer *lexer);
 /* The next token without consuming it. */
 ptx_token ptx_lexer_peek(const ptx_lexer *lexer);
 
-bool ptx_token_is(const ptx_lexer *lexer, ptx_token token, const char *text);
+/* Passes over what stands before the next token; `position` is then where that begins. */
+void ptx_lexer_skip_trivia(ptx_lexer *lexer);
+
+/* In the header so that the length of a literal is a constant. */
+static inline bool ptx_token_is(const ptx_lexer *lexer, ptx_token token, const char *text)
+{
+    size_t length = strlen(text);
+    return token.kind != PTX_TOKEN_END && token.end - token.begin == length &&
+           memcmp(lexer->text + token.begin, text, length) == 0;
+}
 
 /* When `token` begins a `.loc`, a `.file` or a `.section .debug*`, consumes the rest of it, sets
    *end to the byte behind it and returns true. These carry line information and nothing else (PTX

@@ -28,37 +28,6 @@ bool parse_no_memory(parser *p)
     return false;
 }
 
-bool parse_enter_scope(parser *p)
-{
-    ptx_module *m = p->module;
-    if (!mem_grow(&m->scopes, &m->scope_capacity, m->scope_count + 1, sizeof *m->scopes) ||
-        !mem_grow(&p->names, &p->name_capacity, p->name_count + 1, sizeof *p->names)) {
-        return parse_no_memory(p);
-    }
-    m->scopes[m->scope_count] =
-        (ptx_scope){.parent = p->scope,
-                    .open = PTX_NONE,
-                    .depth = p->scope == PTX_NONE ? 0 : m->scopes[p->scope].depth + 1};
-    p->names[p->name_count++] = (parse_names){.ranges = MAP_NONE};
-    p->scope = (uint32_t)m->scope_count++;
-    return true;
-}
-
-void parse_leave_scope(parser *p)
-{
-    p->scope = p->module->scopes[p->scope].parent;
-}
-
-static void forget_names(parser *p)
-{
-    for (size_t i = 0; i < p->name_count; i++) {
-        map_dispose(&p->names[i].registers);
-        map_dispose(&p->names[i].labels);
-    }
-    p->name_count = 0;
-    p->range_count = 0;
-}
-
 /* Whether a statement begins a new block (design: sites). A label that nothing jumps to marks a
    place for debuggers and begins none. */
 static bool begins_block(const ptx_statement *s, bool after_terminator)
@@ -167,7 +136,7 @@ static bool add_entry_name(parser *p)
 static bool read_function(parser *p, bool entry, uint32_t begin)
 {
     ptx_module *m = p->module;
-    ptx_token brace;
+    ptx_token brace = {PTX_TOKEN_END, 0, 0};
     if (!add_function(p, entry, begin) || !read_header(p, &brace)) {
         return false;
     }
@@ -178,7 +147,7 @@ static bool read_function(parser *p, bool entry, uint32_t begin)
         m->function_count--; /* a declaration */
         m->register_count = p->function->first_register;
         m->scope_count = p->first_scope;
-        forget_names(p);
+        parse_forget_names(p);
         return true;
     }
     p->function->header.end = brace.begin;
@@ -190,7 +159,7 @@ static bool read_function(parser *p, bool entry, uint32_t begin)
     p->function->statement_count = (uint32_t)m->statement_count - p->function->first_statement;
     p->function->register_count = (uint32_t)m->register_count - p->function->first_register;
     bool good = parse_targets(p) && make_blocks(p) && (!entry || add_entry_name(p));
-    forget_names(p);
+    parse_forget_names(p);
     return good;
 }
 
@@ -289,50 +258,63 @@ static bool read_module(parser *p)
     return true;
 }
 
+static bool is_ascii(const char *text, size_t length)
+{
+    uint64_t all = 0, word;
+    size_t i = 0;
+    for (; i + sizeof word <= length; i += sizeof word) {
+        memcpy(&word, text + i, sizeof word);
+        all |= word;
+    }
+    for (; i < length; i++) {
+        all |= (unsigned char)text[i];
+    }
+    return (all & 0x8080808080808080u) == 0 && memchr(text, 0, length) == NULL;
+}
+
 static bool check_bytes(parser *p, size_t length)
 {
-    const ptx_module *m = p->module;
-    bool blank = true;
-    for (size_t i = 0; i < length; i++) {
-        unsigned char c = (unsigned char)m->text[i];
-        if (c >= 0x80 || c == 0) {
-            return parse_fail(p, (uint32_t)i,
-                              "byte 0x%02x is not ASCII, which ptxas refuses even in comments; "
-                              "remove it",
-                              c);
+    const char *text = p->module->text;
+    if (!is_ascii(text, length)) {
+        size_t i = 0;
+        while (is_ascii(text + i, 1)) {
+            i++;
         }
-        blank = blank && (c == ' ' || (c >= '\t' && c <= '\r'));
+        return parse_fail(p, (uint32_t)i,
+                          "byte 0x%02x is not ASCII, which ptxas refuses even in comments; "
+                          "remove it",
+                          (unsigned char)text[i]);
     }
-    return !blank || parse_fail(p, 0, "the file is empty; is this PTX, as nvcc -ptx writes it?");
+    return strspn(text, " \t\n\v\f\r") < length ||
+           parse_fail(p, 0, "the file is empty; is this PTX, as nvcc -ptx writes it?");
 }
 
 static void parser_dispose(parser *p)
 {
-    forget_names(p);
+    parse_forget_names(p);
+    parse_kept_dispose(p);
     mem_free(p->names);
     mem_free(p->ranges);
     map_dispose(&p->opcodes);
 }
 
-evocc_status ptx_parse(ptx_module **out, const char *text, size_t length, const char *name,
-                       evocc_error *error)
+/* Takes `text` over. */
+static evocc_status parse(ptx_module **out, char *text, size_t length, const char *name,
+                          const ptx_module *old, const ptx_edits *edits, evocc_error *error)
 {
-    if (length > INT32_MAX) {
-        return error_set(error, EVOCC_UNSUPPORTED, "%s: larger than 2 GB", name);
-    }
     ptx_module *m = mem_alloc(1, sizeof *m);
-    if (m == NULL) {
+    if (m == NULL || text == NULL) {
+        mem_free(m);
+        mem_free(text);
         return error_no_memory(error);
     }
-    m->text = mem_strndup(text, length);
+    m->text = text;
     m->name = mem_strdup(name);
     m->length = (uint32_t)length;
     parser p = {.module = m, .error = error, .status = EVOCC_OK};
-    bool good = (m->text != NULL && m->name != NULL) || parse_no_memory(&p);
-    if (good) {
-        ptx_lexer_init(&p.lexer, m->text, m->length);
-        good = check_bytes(&p, length) && read_module(&p);
-    }
+    ptx_lexer_init(&p.lexer, m->text, m->length);
+    bool good = (m->name != NULL || parse_no_memory(&p)) && check_bytes(&p, length) &&
+                (old == NULL || parse_kept_init(&p, old, edits)) && read_module(&p);
     parser_dispose(&p);
     if (!good) {
         ptx_free(m);
@@ -340,6 +322,34 @@ evocc_status ptx_parse(ptx_module **out, const char *text, size_t length, const 
     }
     *out = m;
     return EVOCC_OK;
+}
+
+static evocc_status check_length(size_t length, const char *name, evocc_error *error)
+{
+    return length <= INT32_MAX ? EVOCC_OK
+                               : error_set(error, EVOCC_UNSUPPORTED, "%s: larger than 2 GB", name);
+}
+
+evocc_status ptx_parse(ptx_module **out, const char *text, size_t length, const char *name,
+                       evocc_error *error)
+{
+    evocc_status status = check_length(length, name, error);
+    return status == EVOCC_OK
+               ? parse(out, mem_strndup(text, length), length, name, NULL, NULL, error)
+               : status;
+}
+
+evocc_status ptx_parse_edited(ptx_module **out, const ptx_module *old, const ptx_edits *edits,
+                              strbuf *text, evocc_error *error)
+{
+    size_t length = text->length;
+    evocc_status status = check_length(length, old->name, error);
+    char *taken = strbuf_take(text);
+    if (status != EVOCC_OK) {
+        mem_free(taken);
+        return status;
+    }
+    return parse(out, taken, length, old->name, old, edits, error);
 }
 
 void ptx_free(ptx_module *module)
