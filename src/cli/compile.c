@@ -48,10 +48,11 @@ static evocc_status preview(study **out, const compile_values *v, const cli_oper
     return status == EVOCC_OK ? study_preview(out, &o, error) : status;
 }
 
-static int print_metrics(const evaluate_result *result, bool json)
+static int print_metrics(const study *s, const evaluate_result *result, bool json)
 {
     size_t count;
-    const evaluate_metric_info *infos = evaluate_metrics(&count);
+    const evaluate_metric_info *infos = study_metrics(s, &count);
+    count = count < EVALUATE_STATIC_COUNT ? count : EVALUATE_STATIC_COUNT; /* nothing was run */
     strbuf text = {0};
     strbuf_puts(&text, json ? "{" : "");
     for (size_t i = 0; i < count; i++) {
@@ -90,7 +91,7 @@ static int run(const void *values, const cli_operands *operands)
         fprintf(stderr, "evocc compile: %s: %s\n", evocc_outcome_name(result.outcome),
                 result.detail);
     } else if (status == EVOCC_OK) {
-        exit_status = print_metrics(&result, v->json);
+        exit_status = print_metrics(s, &result, v->json);
         if (v->output != NULL) {
             status = study_compile(&code, &length, s, v->with == NULL ? "" : v->with, &error);
             status =
@@ -108,7 +109,7 @@ static int run(const void *values, const cli_operands *operands)
 
 const cli_command cli_compile = {
     .name = "compile",
-    .operands = "KERNEL.ptx [-- PTXAS OPTIONS]",
+    .operands = "KERNEL.ptx|WORKLOAD.yaml [-- PTXAS OPTIONS]",
     .summary = "compile one candidate by hand: what a trial of a study did",
     .text =
         "Applies the controls to the PTX and to ptxas's options as a study does, compiles once, "

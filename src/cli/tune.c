@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 typedef struct tune_values {
-    const char *arch, *kernel, *output, *study, *resume, *ptxas;
+    const char *arch, *kernel, *output, *study, *resume, *ptxas, *gpu;
     bool whole_module, allow_numerics, json, quiet;
     cli_list minimize, maximize;
     size_t pool_size, cull_size, generations, seed, workers;
@@ -27,7 +27,8 @@ static const cli_option options[] = {
      "architecture to compile for, as ptxas -arch; default: the file's own .target"},
     {"minimize", 0, "METRIC", CLI_LIST, OFFSET(minimize),
      "make METRIC small: registers, spill_bytes, stack_bytes, code_bytes, shared_bytes, "
-     "compile_time. Repeat it, or separate by commas, for several objectives (a Pareto front); "
+     "compile_time; of a workload also runtime (its default), runtime@SHAPE, energy, power. Repeat "
+     "it, or separate by commas, for several objectives (a Pareto front); "
      "METRIC:2 gives one twice the weight"},
     {"maximize", 0, "METRIC", CLI_LIST, OFFSET(maximize), "make METRIC large"},
     {"kernel", 0, "NAME", CLI_TEXT, OFFSET(kernel), "the .entry to tune, where there are several"},
@@ -40,7 +41,7 @@ static const cli_option options[] = {
     {"study", 0, "FILE", CLI_TEXT, OFFSET(study),
      "study file with every trial; default: <input name>.db in the current folder"},
     {"resume", 0, "FILE", CLI_TEXT, OFFSET(resume),
-     "go on with a study file; only -o, --workers, --ptxas and --json go with it"},
+     "go on with a study file; only -o, --workers, --ptxas, --gpu and --json go with it"},
     {"pool-size", 0, "N", CLI_COUNT, OFFSET(pool_size), "candidates that survive; default 32"},
     {"cull-size", 0, "N", CLI_COUNT, OFFSET(cull_size),
      "new candidates in each later generation; default 24"},
@@ -54,6 +55,7 @@ static const cli_option options[] = {
      "for one compilation; default: ten times the baseline's, at least 60"},
     {"ptxas", 0, "PATH", CLI_TEXT, OFFSET(ptxas),
      "the ptxas to use; default: EVOCC_REAL_PTXAS, else CUDA_HOME/bin, else PATH"},
+    {"gpu", 0, "GPU", CLI_TEXT, OFFSET(gpu), "of a workload: index or UUID; default: the first"},
     {"allow-numerics", 0, NULL, CLI_FLAG, OFFSET(allow_numerics),
      "also search controls that may change floating-point rounding (-fmad)"},
     {"json", 0, NULL, CLI_FLAG, OFFSET(json), "print the result as JSON"},
@@ -83,13 +85,24 @@ static void duration_text(char *out, size_t size, double seconds)
 static void progress_text(char *out, size_t size, const study_progress *p)
 {
     char left[32];
+    char busy[80] = "";
+    if (strcmp(p->phase, "search") != 0) {
+        snprintf(out, size, "%s  pair %zu of at most %zu in fresh processes  %s %.6g -> %.6g",
+                 strcmp(p->phase, "choice") == 0 ? "choosing among the best" : "comparing",
+                 p->pairs, p->pairs_most, p->metric, p->baseline, p->best);
+        return;
+    }
+    if (!isnan(p->busy)) {
+        snprintf(busy, sizeof busy, "  GPU busy %.0f %%  %" PRIu64 " duplicates saved",
+                 100 * p->busy, p->shared);
+    }
     duration_text(left, sizeof left, p->left_s);
     snprintf(out, size,
              "generation %u/%u  trials %" PRIu64 "/%" PRIu64 "  valid %.0f %%  %s %.6g -> %.6g"
-             "  %.1f trials/s  %s left",
+             "  %.1f trials/s%s  %s left",
              p->generation + 1, p->generations, p->trials, p->budget,
              p->trials == 0 ? 0.0 : 100.0 * (double)p->valid / (double)p->trials, p->metric,
-             p->baseline, p->best, p->trials_per_s, left);
+             p->baseline, p->best, p->trials_per_s, busy, left);
 }
 
 static void show_progress(const study_progress *p, void *context)
@@ -103,7 +116,7 @@ static void show_progress(const study_progress *p, void *context)
             progress_text(text, sizeof text, p);
             fprintf(stderr, "\r\033[K%.*s", 200, text);
         }
-    } else if (last || p->generation != state->generation) {
+    } else if (p->pairs > 0 ? p->pairs % 10 == 0 : last || p->generation != state->generation) {
         state->generation = p->generation;
         progress_text(text, sizeof text, p);
         fprintf(stderr, "%s\n", text);
@@ -138,6 +151,13 @@ static int usage(const char *message)
     return CLI_USAGE;
 }
 
+static bool is_workload(const char *path)
+{
+    size_t length = strlen(path);
+    return (length > 5 && strcmp(path + length - 5, ".yaml") == 0) ||
+           (length > 4 && strcmp(path + length - 4, ".yml") == 0);
+}
+
 /* What cannot be right, said before anything is made. */
 static int check_values(const tune_values *v, const cli_operands *operands)
 {
@@ -148,13 +168,13 @@ static int check_values(const tune_values *v, const cli_operands *operands)
                      v->cull_size > 0 || v->generations > 0 || v->seed > 0 || v->mutate_rate != 0 ||
                      operands->rest_count > 0;
         return fresh ? usage("--resume goes on as the study began: only -o, --workers, --ptxas, "
-                             "--json and --quiet go with it")
+                             "--gpu, --json and --quiet go with it")
                      : CLI_DONE;
     }
     if (operands->count == 0) {
-        return usage("which kernel? evocc tune KERNEL.ptx --minimize METRIC");
+        return usage("which kernel? evocc tune WORKLOAD.yaml, or KERNEL.ptx --minimize METRIC");
     }
-    if (v->minimize.count == 0 && v->maximize.count == 0) {
+    if (!is_workload(operands->items[0]) && v->minimize.count == 0 && v->maximize.count == 0) {
         return usage("for what? name an objective: --minimize spill_bytes");
     }
     if (v->mutate_rate > 1) {
@@ -167,7 +187,7 @@ static evocc_status open_study(study **out, const tune_values *v, const cli_oper
                                evocc_error *error)
 {
     if (v->resume != NULL) {
-        return study_resume(out, v->resume, v->ptxas, v->output, v->workers, error);
+        return study_resume(out, v->resume, v->ptxas, v->gpu, v->output, v->workers, error);
     }
     study_options o = {
         .input_path = operands->items[0],
@@ -187,6 +207,7 @@ static evocc_status open_study(study **out, const tune_values *v, const cli_oper
         .study_path = v->study,
         .ptxas = v->ptxas,
         .allow_numerics = v->allow_numerics,
+        .gpu = v->gpu,
     };
     evocc_status status = objectives_of(&o.objectives, v, error);
     return status == EVOCC_OK ? study_create(out, &o, error) : status;
@@ -212,6 +233,13 @@ static void say_how_to_apply(const study *s, const report_summary *summary)
     strbuf path = {0};
     strbuf words = {0};
     strbuf_printf(&path, "%s%s", study_output(s), several ? "/best.acf" : "");
+    if (study_gpu(s) != NULL) {
+        strbuf_puts(&words, "evocc run ");
+        strbuf_shell_word(&words, summary->input);
+        strbuf_puts(&words, " --apply-controls=");
+        strbuf_shell_word(&words, strbuf_text(&path));
+        goto print;
+    }
     strbuf_puts(&words, "evocc ptxas --apply-controls=");
     strbuf_shell_word(&words, strbuf_text(&path));
     if (study_allows_numerics(s)) {
@@ -226,6 +254,7 @@ static void say_how_to_apply(const study *s, const report_summary *summary)
     strbuf_printf(&words, " -arch=%s ", summary->arch);
     strbuf_shell_word(&words, summary->input);
     strbuf_puts(&words, " -o kernel.cubin");
+print:
     if (!path.failed && !words.failed) {
         fprintf(stderr, "\nwrote %s%s\napply it:  %s\n", study_output(s),
                 several ? "/ (one ACF a point, index.json, best.acf)" : "", strbuf_text(&words));
@@ -258,8 +287,10 @@ static int conclude(study *s, const tune_values *v, evocc_error *error)
 
 static void announce(const study *s)
 {
-    fprintf(stderr, "%zu controls, %zu at a time with %s; study file %s\n", study_control_count(s),
-            study_worker_count(s), study_compiler_path(s), study_path(s));
+    const gpu_info *gpu = study_gpu(s);
+    fprintf(stderr, "%zu controls, %zu at a time with %s%s%s; study file %s\n",
+            study_control_count(s), study_worker_count(s), study_compiler_path(s),
+            gpu != NULL ? ", measured on " : "", gpu != NULL ? gpu->name : "", study_path(s));
 }
 
 static int run(const void *values, const cli_operands *operands)
@@ -301,7 +332,7 @@ static int run(const void *values, const cli_operands *operands)
 
 const cli_command cli_tune = {
     .name = "tune",
-    .operands = "KERNEL.ptx [-- PTXAS OPTIONS]",
+    .operands = "WORKLOAD.yaml | KERNEL.ptx [-- PTXAS OPTIONS]",
     .summary = "search the compiler's decisions for one kernel",
     .text =
         "Compiles the kernel again and again with other ptxas options and other, equivalent PTX "

@@ -70,7 +70,7 @@ static evocc_status try_genes(canary *c, evocc_error *error)
     if (status != EVOCC_OK) {
         return status;
     }
-    if (result.outcome == EVOCC_OUTCOME_OK) {
+    if (result.code_hash[0] != '\0') { /* it was compiled, whatever became of it then */
         c->changed = strcmp(result.code_hash, c->baseline_hash) != 0;
         strbuf_puts(&c->names, c->count > 0 ? ", " : "");
         space_candidate_text(&c->names, c->space, c->genes);

@@ -16,6 +16,7 @@
 #include "evaluate/evaluate.h"
 #include "evaluate/finding.h"
 #include "evaluate/launch.h"
+#include "evaluate/reproduce.h"
 
 #include "util/error.h"
 #include "util/files.h"
@@ -42,8 +43,11 @@ typedef struct slot {
     hash128 key;
     bool may_spill_to_shared;
     bool baseline; /* all genes absent */
+    const ptx_module *module;
     finding found; /* of READY */
     char detail[EVOCC_ERROR_SIZE];
+    char *code; /* of what was compiled last, if it is kept; the result takes it */
+    size_t code_length;
 } slot;
 
 typedef struct static_evaluator {
@@ -84,15 +88,17 @@ static size_t ptx_settings(static_evaluator *self, arena *texts, const int32_t *
     return count;
 }
 
-/* self->text becomes the PTX of the candidate. */
-static evocc_status rewrite(static_evaluator *self, const int32_t *genes, evocc_error *error)
+/* self->text becomes the PTX of the candidate. PTX controls belong to the module at the defaults of
+   all parameters and are dormant in any other. */
+static evocc_status rewrite(static_evaluator *self, const ptx_module *module, const int32_t *genes,
+                            evocc_error *error)
 {
     arena texts = {0};
     size_t count = ptx_settings(self, &texts, genes);
     strbuf_clear(&self->text);
-    evocc_status status = count == (size_t)-1 ? error_no_memory(error)
-                                              : ptx_rewrite(&self->text, self->o.module,
-                                                            self->settings, count, error);
+    evocc_status status = count == (size_t)-1
+                              ? error_no_memory(error)
+                              : ptx_rewrite(&self->text, module, self->settings, count, error);
     if (status == EVOCC_OK && self->text.failed) {
         status = error_no_memory(error);
     }
@@ -129,54 +135,17 @@ static void make_command(compiler_command *command, const static_evaluator *self
     compiler_command_add(command, OUTPUT_NAME);
 }
 
-/* What makes the space of the study come about again. */
-static void scope_words(strbuf *text, const evaluate_static_options *o)
+/* Of the text and every word, and of the parameters: they may reach the launch alone. */
+static hash128 compilation_key(const static_evaluator *self, const int32_t *genes,
+                               const compiler_command *command)
 {
-    if (ptx_entry_count(o->module) > 1 && o->entry != NULL) {
-        strbuf_puts(text, " --kernel ");
-        strbuf_shell_word(text, o->entry);
-    } else if (ptx_entry_count(o->module) > 1) {
-        strbuf_puts(text, " --whole-module");
-    }
-    for (size_t i = 0; i < space_count(o->space); i++) {
-        if (space_get(o->space, i)->numerics != SPACE_EXACT) {
-            strbuf_puts(text, " --allow-numerics"); /* only then are such controls there */
-            return;
+    hash128 key = hash128_of(strbuf_text(&self->text), self->text.length, 0);
+    for (size_t i = 0; i < space_count(self->o.space); i++) {
+        if (space_get(self->o.space, i)->stage == SPACE_STAGE_DEFINE) {
+            key.high = hash64(&genes[i], sizeof genes[i], key.high);
+            key.low = hash64(&genes[i], sizeof genes[i], key.low);
         }
     }
-}
-
-/* What a person types to see the same again. */
-static char *reproducing_command(const static_evaluator *self, const int32_t *genes)
-{
-    strbuf candidate = {0};
-    strbuf text = {0};
-    space_candidate_text(&candidate, self->o.space, genes);
-    strbuf_puts(&text, "evocc compile ");
-    strbuf_shell_word(&text, self->o.module_path);
-    strbuf_puts(&text, " --arch ");
-    strbuf_shell_word(&text, self->o.arch);
-    strbuf_puts(&text, " --ptxas ");
-    strbuf_shell_word(&text, self->o.ptxas->path);
-    scope_words(&text, &self->o);
-    if (candidate.length > 0) {
-        strbuf_puts(&text, " --with ");
-        strbuf_shell_word(&text, strbuf_text(&candidate));
-    }
-    strbuf_puts(&text, " -o trial.cubin");
-    for (size_t i = 0; i < self->o.base_count; i++) {
-        strbuf_puts(&text, i == 0 ? " -- " : " ");
-        strbuf_shell_word(&text, self->o.base[i]);
-    }
-    text.failed = text.failed || candidate.failed;
-    strbuf_dispose(&candidate);
-    return strbuf_take(&text);
-}
-
-/* Of the text and every word. */
-static hash128 compilation_key(const strbuf *text, const compiler_command *command)
-{
-    hash128 key = hash128_of(strbuf_text(text), text->length, 0);
     for (size_t i = 0; i < command->count; i++) {
         hash128 word =
             hash128_of(command->argv[i], strlen(command->argv[i]), key.low ^ (uint64_t)i);
@@ -255,33 +224,50 @@ static void set_ready(slot *s, const finding *f)
     s->state = READY;
 }
 
-/* A rewriting that is not possible is the candidate's own fault. */
-static void set_rejected(slot *s, const evocc_error *why)
+/* A rewriting that is not possible is the candidate's own fault, and so are parameters under which
+   its source does not compile. */
+static void set_failed(slot *s, evocc_outcome outcome, const evocc_error *why)
 {
     finding f;
     finding_init(&f);
-    f.outcome = EVOCC_OUTCOME_REJECTED;
+    f.outcome = outcome;
     f.detail = why->message;
     set_ready(s, &f);
+}
+
+static evocc_status choose_module(static_evaluator *self, slot *s, const int32_t *genes,
+                                  evocc_error *error)
+{
+    s->module = self->o.module;
+    return self->o.module_of != NULL ? self->o.module_of(&s->module, self->o.context, genes, error)
+                                     : EVOCC_OK;
 }
 
 static evocc_status place(static_evaluator *self, slot *s, const int32_t *genes, evocc_error *error)
 {
     evocc_error why = {0};
     compiler_command command = {0};
-    evocc_status status = rewrite(self, genes, &why);
+    evocc_status status = choose_module(self, s, genes, &why);
+    if (status == EVOCC_PROCESS) {
+        set_failed(s, EVOCC_OUTCOME_COMPILE_FAILED, &why);
+        return EVOCC_OK;
+    }
+    if (status != EVOCC_OK) {
+        return error_set(error, status, "%s", why.message); /* the machine's fault */
+    }
+    status = rewrite(self, s->module, genes, &why);
     if (status == EVOCC_NO_MEMORY) {
         return error_no_memory(error);
     }
     if (status != EVOCC_OK) {
-        set_rejected(s, &why);
+        set_failed(s, EVOCC_OUTCOME_REJECTED, &why);
         return EVOCC_OK;
     }
     make_command(&command, self, genes);
     if (command.failed) {
         status = error_no_memory(error);
     } else {
-        s->key = compilation_key(&self->text, &command);
+        s->key = compilation_key(self, genes, &command);
         const finding *known = memo_find(&self->known, s->key);
         if (known != NULL) {
             set_ready(s, known);
@@ -313,7 +299,7 @@ static evocc_status submit(evaluator *e, uint64_t id, const int32_t *genes, evoc
     }
     s->id = id;
     s->baseline = all_absent(self, genes);
-    s->command = reproducing_command(self, genes);
+    s->command = reproduce_command(&self->o, genes);
     evocc_status status =
         s->command != NULL ? place(self, s, genes, error) : error_no_memory(error);
     if (status == EVOCC_OK) {
@@ -342,7 +328,8 @@ static evocc_status measure(static_evaluator *self, slot *s, finding *f, const p
     }
     if (s->baseline) {
         launch_limits_set(&self->limits, &stats);
-    } else if (!launch_allowed(&self->limits, self->o.module, &stats, outcome->detail,
+    } else if (s->module == self->o.module &&
+               !launch_allowed(&self->limits, s->module, &stats, outcome->detail,
                                sizeof outcome->detail)) {
         outcome->outcome = EVOCC_OUTCOME_REJECTED;
     }
@@ -363,6 +350,12 @@ static evocc_status read_code(static_evaluator *self, slot *s, finding *f, compi
     evocc_status status = file_read(&data, &length, s->output, CUBIN_LIMIT_BYTES, &why);
     if (status == EVOCC_OK) {
         status = cubin_read(&info, data, length, self->o.entry, &why);
+    }
+    if (status == EVOCC_OK && self->o.keep_code) {
+        mem_free(s->code);
+        s->code = data;
+        s->code_length = length;
+        data = NULL;
     }
     mem_free(data);
     if (status == EVOCC_NO_MEMORY) {
@@ -422,10 +415,15 @@ static evocc_status take_result(evaluator *e, slot *s, const finding *f, evaluat
                                 .outcome = f->outcome,
                                 .detail = detail,
                                 .command = s->command,
+                                .code = s->code,
+                                .code_length = s->code_length,
                                 .wall_s = f->wall_s};
-    memcpy(result->metrics, f->metrics, sizeof result->metrics);
+    for (size_t i = 0; i < EVALUATE_METRICS_MAX; i++) {
+        result->metrics[i] = i < EVALUATE_STATIC_COUNT ? f->metrics[i] : (double)NAN;
+    }
     memcpy(result->code_hash, f->code_hash, sizeof result->code_hash);
     s->command = NULL;
+    s->code = NULL;
     s->state = FREE;
     e->in_flight--;
     return EVOCC_OK;
@@ -482,7 +480,10 @@ static evocc_status compile_again(static_evaluator *self, slot *s, const int32_t
                                   process_result *r, evocc_error *error)
 {
     compiler_command command = {0};
-    evocc_status status = rewrite(self, genes, error);
+    evocc_status status = choose_module(self, s, genes, error);
+    if (status == EVOCC_OK) {
+        status = rewrite(self, s->module, genes, error);
+    }
     if (status == EVOCC_OK) {
         make_command(&command, self, genes);
         status = command.failed ? error_no_memory(error) : write_input(self, s, error);
@@ -510,6 +511,8 @@ evocc_status evaluate_static_cubin(char **out, size_t *length, evaluator *e, con
     if (status == EVOCC_OK) {
         status = examine(self, s, &f, &r, error);
     }
+    mem_free(s->code); /* read anew below, kept or not */
+    s->code = NULL;
     if (status == EVOCC_OK && f.outcome != EVOCC_OUTCOME_OK) {
         status = error_set(error, EVOCC_PROCESS, "%s: %s", evocc_outcome_name(f.outcome), f.detail);
     }
@@ -538,6 +541,7 @@ static void free_evaluator(evaluator *e)
         mem_free(s->input);
         mem_free(s->output);
         mem_free(s->command);
+        mem_free(s->code);
     }
     memo_dispose(&self->known);
     launch_limits_dispose(&self->limits);
@@ -582,7 +586,10 @@ evocc_status evaluate_static_new(evaluator **out, const evaluate_static_options 
         self->o.memory_limit_bytes = memory_of_machine();
     }
     size_t workers = options->workers > 0 ? options->workers : 1;
+    size_t all;
     self->base = (evaluator){.class = &static_class,
+                             .metrics = evaluate_metrics(&all),
+                             .metric_count = EVALUATE_STATIC_COUNT,
                              .capacity = workers + options->ahead,
                              .deadline_s = options->deadline_s > 0.0 ? options->deadline_s
                                                                      : default_deadline_s};

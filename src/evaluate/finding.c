@@ -8,7 +8,7 @@
 void finding_init(finding *f)
 {
     *f = (finding){.outcome = EVOCC_OUTCOME_OK, .detail = ""};
-    for (size_t i = 0; i < EVALUATE_METRIC_COUNT; i++) {
+    for (size_t i = 0; i < EVALUATE_STATIC_COUNT; i++) {
         f->metrics[i] = (double)NAN;
     }
 }
@@ -24,7 +24,7 @@ static double known_sum(double a, double b)
 void finding_take_stats(finding *f, const compiler_stats *stats, const char *entry)
 {
     bool found = false;
-    double sums[EVALUATE_METRIC_COUNT] = {0};
+    double sums[EVALUATE_STATIC_COUNT] = {0};
     for (size_t i = 0; i < stats->count; i++) {
         const compiler_entry_stats *s = &stats->entries[i];
         if (!s->is_function && entry != NULL && strcmp(s->entry, entry) != 0) {

@@ -10,7 +10,7 @@
 typedef struct finding {
     hash128 key; /* of everything that the compiler was told */
     evocc_outcome outcome;
-    double metrics[EVALUATE_METRIC_COUNT];
+    double metrics[EVALUATE_STATIC_COUNT];
     char code_hash[HASH_SHA256_TEXT];
     const char *detail; /* borrowed; in the memo: its own */
     double wall_s;

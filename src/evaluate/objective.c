@@ -130,7 +130,7 @@ double objective_gain(const objective *o, double baseline, double tuned)
         return (double)NAN;
     }
     const evaluate_metric_info *metric = evaluate_metric_find(o->metric);
-    bool counted = metric != NULL && strcmp(metric->unit, "s") != 0;
+    bool counted = metric != NULL && !metric->measured;
     if (counted && (baseline < 1 || tuned < 1)) {
         baseline += 1;
         tuned += 1;

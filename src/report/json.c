@@ -8,8 +8,11 @@
 static void metric_name(strbuf *out, const char *metric)
 {
     const evaluate_metric_info *info = evaluate_metric_find(metric);
-    bool seconds = info != NULL && strcmp(info->unit, "s") == 0;
-    strbuf_printf(out, "\"%s%s\":", metric, seconds ? "_s" : "");
+    const char *unit = info == NULL || !info->measured ? ""
+                       : strcmp(info->unit, "s") == 0  ? "_s"
+                       : strcmp(info->unit, "J") == 0  ? "_j"
+                                                       : "_w";
+    strbuf_printf(out, "\"%s%s\":", metric, unit);
 }
 
 static void text_field(strbuf *out, const char *name, const char *value)
@@ -49,6 +52,32 @@ static void controls_object(strbuf *out, const char *candidate)
     strbuf_putc(out, '}');
 }
 
+static void number(strbuf *out, const char *name, double value)
+{
+    strbuf_printf(out, ",\"%s\":", name);
+    strbuf_number(out, value);
+}
+
+static void comparisons_array(strbuf *out, const report_point *point)
+{
+    strbuf_puts(out, ",\"comparisons\":[");
+    for (size_t i = 0; i < point->comparison_count; i++) {
+        const report_comparison *c = &point->comparisons[i];
+        strbuf_printf(out, "%s{\"metric\":\"%s\",\"pairs\":%zu", i == 0 ? "" : ",", c->metric,
+                      c->statistics.pairs);
+        number(out, "baseline_s", c->baseline);
+        number(out, "tuned_s", c->tuned);
+        number(out, "speedup", c->statistics.speedup);
+        number(out, "low", c->statistics.low);
+        number(out, "high", c->statistics.high);
+        number(out, "spread", c->statistics.spread);
+        number(out, "noise_floor", c->statistics.noise_floor);
+        strbuf_printf(out, ",\"verdict\":\"%s\"}",
+                      stats_verdict_name(stats_judge(&c->statistics, 0)));
+    }
+    strbuf_printf(out, "],\"apart\":%s", point->apart ? "true" : "false");
+}
+
 static void point_object(strbuf *out, const report_summary *summary, const report_point *point)
 {
     strbuf_printf(out, "{\"trial\":%llu,\"generation\":%u,\"gain\":", (unsigned long long)point->id,
@@ -60,6 +89,9 @@ static void point_object(strbuf *out, const report_summary *summary, const repor
     controls_object(out, point->candidate);
     strbuf_puts(out, ",\"code_hash\":");
     strbuf_json_string(out, point->code_hash);
+    if (summary->compared) {
+        comparisons_array(out, point);
+    }
     strbuf_puts(out, "}");
 }
 
@@ -109,6 +141,12 @@ void report_json(strbuf *out, const report_summary *summary)
     text_field(out, "arch", summary->arch);
     text_field(out, "compiler", summary->compiler);
     text_field(out, "compiler_version", summary->compiler_version);
+    if (*summary->device != '\0') {
+        text_field(out, "device", summary->device);
+        text_field(out, "driver", summary->driver);
+        text_field(out, "conditions", summary->conditions);
+        text_field(out, "search", summary->searched);
+    }
     objectives_array(out, summary);
     counts(out, summary);
     strbuf_puts(out, "\"baseline\":");

@@ -7,7 +7,16 @@
 #define REPORT_REPORT_H
 
 #include "evaluate/objective.h"
+#include "stats/stats.h"
 #include "store/store.h"
+
+/* A trial against the baseline in pairs that took no part in choosing it. */
+typedef struct report_comparison {
+    uint64_t trial;
+    const char *metric;
+    double baseline, tuned; /* medians over the pairs */
+    stats_comparison statistics;
+} report_comparison;
 
 /* One trial of the front. */
 typedef struct report_point {
@@ -16,9 +25,12 @@ typedef struct report_point {
     size_t control_count; /* words of the candidate */
     const char *candidate;
     const char *code_hash;
-    double gain;           /* objective_list_gain over the baseline */
-    const double *values;  /* one per objective */
-    const double *metrics; /* one per metric of the summary */
+    double gain;                          /* objective_list_gain over the baseline */
+    const double *values;                 /* one per objective */
+    const double *metrics;                /* one per metric of the summary */
+    const report_comparison *comparisons; /* by metric; none unless the study made pairs */
+    size_t comparison_count;
+    bool apart; /* its gain is sure; true where nothing had to be made sure of */
 } report_point;
 
 /* Texts and arrays live in the summary. */
@@ -44,8 +56,14 @@ typedef struct report_summary {
     size_t front_count;
     const report_point *front; /* the non-dominated valid trials by rising id; equal values appear
                                   once, as the one with fewest controls, then the earliest */
-    size_t best;               /* index into front: greatest gain */
+    size_t best;               /* index into front: greatest gain of those apart */
     bool improved;             /* front[best] is better than the baseline somewhere */
+    /* The best were compared with the baseline in pairs: of one objective the front is then the one
+       that was chosen so, and `improved` means that some gain is sure. */
+    bool compared;
+    const char *device, *driver, *conditions; /* "" without a GPU */
+    const char *searched; /* how the GPU fared: candidates, time at work, baseline; "" without */
+    const char *failed_again; /* finalists that failed when they were looked at again; "" */
 } report_summary;
 
 /* `path` is what messages call the study. Trials with ids from `below` on are left out (UINT64_MAX:
@@ -57,6 +75,10 @@ void report_summary_free(report_summary *summary);
 /* The final table of a terminal: baseline, best and gain per objective, the other metrics beneath;
    the Pareto set when there are several objectives. Plain ASCII, ends with a newline. */
 void report_table(strbuf *out, const report_summary *summary);
+
+/* Speed-ups with their intervals, the noise beside them; nothing where there are no pairs. Part of
+   report_table. */
+void report_comparisons(strbuf *out, const report_summary *summary);
 
 /* The same as one JSON object. Units are in the names. */
 void report_json(strbuf *out, const report_summary *summary);

@@ -1,6 +1,7 @@
 #include "report/report.h"
 
 #include "evaluate/evaluate.h"
+#include "report/comparison.h"
 #include "util/error.h"
 #include "util/map.h"
 #include "util/mem.h"
@@ -19,6 +20,8 @@ typedef struct loader {
     const char **names;
     uint64_t below;
     uint64_t generations;
+    comparison_list pairs;
+    const char *apart; /* ids of trials whose gain is sure */
 } loader;
 
 static const char *copy_setting(loader *l, store *s, const char *name)
@@ -184,7 +187,9 @@ static evocc_status each_trial(const store_trial *trial, void *context, evocc_er
     if (trial->id == 0) {
         status = add_baseline(l, trial, values, error);
     }
-    if (status == EVOCC_OK && summary->baseline_values != NULL) {
+    bool stands = !summary->compared || summary->objectives.count > 1 || trial->id == 0 ||
+                  comparison_find(&l->pairs, trial->id) != NULL;
+    if (status == EVOCC_OK && summary->baseline_values != NULL && stands) {
         status = add_point(l, trial, values, error);
     }
     return status;
@@ -207,13 +212,19 @@ static void rate_front(loader *l)
     for (size_t i = 0; i < summary->front_count; i++) {
         l->front[i].gain =
             objective_list_gain(&summary->objectives, summary->baseline_values, l->front[i].values);
-        if (l->front[i].gain > l->front[summary->best].gain) {
+        report_point *point = &l->front[i];
+        const report_point *best = &l->front[summary->best];
+        point->apart = !summary->compared || comparison_lists(l->apart, point->id);
+        point->comparisons = comparison_of(&point->comparison_count, &l->pairs, point->id);
+        if ((point->apart && !best->apart) ||
+            (point->apart == best->apart && point->gain > best->gain)) {
             summary->best = i;
         }
     }
     /* The baseline leaves the front only when something dominates it or equals it with no control.
      */
-    summary->improved = summary->front_count > 0 && l->front[summary->best].id != 0;
+    summary->improved = summary->front_count > 0 && l->front[summary->best].id != 0 &&
+                        l->front[summary->best].apart;
 }
 
 static evocc_status load_settings(loader *l, store *s, const char *path, evocc_error *error)
@@ -231,10 +242,21 @@ static evocc_status load_settings(loader *l, store *s, const char *path, evocc_e
     const char *ended = copy_setting(l, s, "ended");
     const char *generations = copy_setting(l, s, "generations");
     const char *objectives = copy_setting(l, s, "objectives");
+    summary->device = copy_setting(l, s, "gpu_name");
+    summary->driver = copy_setting(l, s, "gpu_driver");
+    summary->conditions = copy_setting(l, s, "gpu_conditions");
+    summary->searched = copy_setting(l, s, "gpu_search");
+    summary->failed_again = copy_setting(l, s, "failed_again");
+    char *apart = NULL;
+    summary->compared = store_get(&apart, s, "apart", NULL) == EVOCC_OK;
+    l->apart = arena_strdup(&l->texts, apart != NULL ? apart : "");
+    mem_free(apart);
     if (summary->study_path == NULL || summary->input == NULL || summary->kernel == NULL ||
         summary->arch == NULL || summary->compiler == NULL || summary->compiler_version == NULL ||
         seed == NULL || budget == NULL || elapsed == NULL || ended == NULL || generations == NULL ||
-        objectives == NULL) {
+        objectives == NULL || l->apart == NULL || summary->device == NULL ||
+        summary->driver == NULL || summary->conditions == NULL || summary->searched == NULL ||
+        summary->failed_again == NULL) {
         return error_no_memory(error);
     }
     summary->seed = strtoull(seed, NULL, 10);
@@ -256,6 +278,9 @@ evocc_status report_summary_load(report_summary **out, store *s, const char *pat
     }
     l->below = below;
     evocc_status status = load_settings(l, s, path, error);
+    if (status == EVOCC_OK && l->summary.compared) {
+        status = comparison_load(&l->pairs, s, error);
+    }
     if (status == EVOCC_OK) {
         status = store_each_trial(s, each_trial, l, error);
     }
@@ -275,6 +300,7 @@ void report_summary_free(report_summary *summary)
     }
     loader *l = (loader *)summary;
     map_dispose(&l->codes);
+    comparison_dispose(&l->pairs);
     mem_free(l->front);
     arena_dispose(&l->texts);
     mem_free(l);

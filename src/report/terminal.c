@@ -13,8 +13,8 @@ static void value_text(char out[CELL], const char *metric, double value)
     const evaluate_metric_info *info = evaluate_metric_find(metric);
     if (isnan(value)) {
         snprintf(out, CELL, "unknown");
-    } else if (info != NULL && strcmp(info->unit, "s") == 0) {
-        snprintf(out, CELL, "%.4g s", value);
+    } else if (info != NULL && info->measured) {
+        snprintf(out, CELL, "%.4g %s", value, info->unit);
     } else {
         snprintf(out, CELL, "%.10g", value);
     }
@@ -44,6 +44,16 @@ static const objective *objective_of(const report_summary *summary, const char *
     return NULL;
 }
 
+static bool is_compared(const report_point *point, const char *metric)
+{
+    for (size_t i = 0; i < point->comparison_count; i++) {
+        if (strcmp(point->comparisons[i].metric, metric) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void metric_row(strbuf *out, const report_summary *summary, size_t metric,
                        const report_point *best)
 {
@@ -56,12 +66,18 @@ static void metric_row(strbuf *out, const report_summary *summary, size_t metric
     value_text(baseline, name, from);
     value_text(tuned, name, to);
     change_text(change, from, to);
+    const evaluate_metric_info *info = evaluate_metric_find(name);
+    bool noisy = info != NULL && info->measured;
+    if (noisy && isnan(from) && isnan(to)) {
+        return; /* nobody asked for it */
+    }
     const objective *o = objective_of(summary, name);
     const char *role = o == NULL ? "" : o->maximize ? "  maximized" : "  minimized";
-    const evaluate_metric_info *info = evaluate_metric_find(name);
-    bool noisy = info != NULL && strcmp(info->unit, "s") == 0;
     strbuf_printf(out, "  %-14s %14s %14s %10s%s%s\n", name, baseline, tuned, change, role,
-                  noisy ? "  one sample each: noise of some per cent" : "");
+                  !noisy                              ? ""
+                  : is_compared(best, name)           ? "  as the search saw it; in pairs: below"
+                  : strcmp(name, "compile_time") == 0 ? "  one sample each: noise of some per cent"
+                                                      : "");
 }
 
 /* Objectives first, then what else is known. */
@@ -147,14 +163,19 @@ void report_table(strbuf *out, const report_summary *summary)
     if (summary->objectives.count > 1) {
         front_rows(out, summary);
     }
+    report_comparisons(out, summary);
     if (summary->improved) {
         strbuf_printf(out, "\nbest: trial %llu of generation %u, %zu %s\n",
                       (unsigned long long)best->id, best->generation, best->control_count,
                       best->control_count == 1 ? "control" : "controls");
         candidate_lines(out, best->candidate);
     } else {
-        strbuf_puts(out, summary->ideal
-                             ? "\nThe baseline is as good as can be: nothing to search for. "
+        strbuf_puts(
+            out,
+            summary->compared && summary->front_count > 0 && summary->front[summary->best].id != 0
+                ? "\nNo significant gain: the best candidates are not told apart from the "
+                  "baseline.\n"
+            : summary->ideal ? "\nThe baseline is as good as can be: nothing to search for. "
                                "Another objective may have\nmore to gain.\n"
                              : "\nNo candidate was better than the baseline.\n");
     }

@@ -20,6 +20,7 @@
 
 /* What the study works on and with; compared by name when it is resumed. */
 typedef struct environment_field {
+    bool on_gpu;       /* only of studies that measure */
     const char *name;  /* in the study file */
     const char *words; /* in messages */
     const char *remedy;
@@ -51,11 +52,45 @@ static void space_text(strbuf *out, const study *s)
     strbuf_puts(out, digest);
 }
 
+static void workload_digest(strbuf *out, const study *s)
+{
+    strbuf_puts(out, s->kernel_run.digest);
+}
+
+static void front_end(strbuf *out, const study *s)
+{
+    strbuf_puts(out, s->kernel_run.front_end);
+}
+
+static void gpu_name(strbuf *out, const study *s)
+{
+    strbuf_puts(out, study_gpu(s)->name);
+}
+
+static void gpu_uuid(strbuf *out, const study *s)
+{
+    strbuf_puts(out, study_gpu(s)->uuid);
+}
+
+static void gpu_driver(strbuf *out, const study *s)
+{
+    const gpu_info *info = study_gpu(s);
+    strbuf_printf(out, "%s, CUDA %d.%d", *info->driver != '\0' ? info->driver : "unknown",
+                  info->cuda_version / 1000, info->cuda_version % 1000 / 10);
+}
+
 static const environment_field environment[] = {
-    {"input_sha256", "the input file", "restore it", input_digest},
-    {"compiler_version", "the version of ptxas", "name the old one with --ptxas", compiler_version},
-    {"compiler_file", "the file of ptxas", "name the old one with --ptxas", compiler_file},
-    {"space_sha256", "the search space", "use the evocc that started the study", space_text},
+    {true, "workload_sha256", "the workload, or a file that it names,", "restore it",
+     workload_digest},
+    {true, "front_end", "the compiler that makes the PTX", "use the old one", front_end},
+    {false, "input_sha256", "the input file", "restore it", input_digest},
+    {false, "compiler_version", "the version of ptxas", "name the old one with --ptxas",
+     compiler_version},
+    {false, "compiler_file", "the file of ptxas", "name the old one with --ptxas", compiler_file},
+    {false, "space_sha256", "the search space", "use the evocc that started the study", space_text},
+    {true, "gpu_name", "the GPU", "choose the old one with --gpu", gpu_name},
+    {true, "gpu_uuid", "the GPU", "choose the old one with --gpu", gpu_uuid},
+    {true, "gpu_driver", "the GPU's driver", "go back to the old one", gpu_driver},
 };
 enum { ENVIRONMENT_COUNT = sizeof environment / sizeof environment[0] };
 
@@ -63,6 +98,9 @@ static evocc_status check_environment(study *s, evocc_error *error)
 {
     for (size_t i = 0; i < ENVIRONMENT_COUNT; i++) {
         const environment_field *field = &environment[i];
+        if (field->on_gpu && study_gpu(s) == NULL) {
+            continue;
+        }
         strbuf now = {0};
         char *then = NULL;
         field->text(&now, s);
@@ -164,6 +202,7 @@ static evocc_status save_numbers(study *s, evocc_error *error)
         {"cull_size", s->search_options.cull_size},
         {"generations", s->search_options.generations},
         {"seed", s->search_options.seed},
+        {"lag", s->search_options.lag},
         {"budget", progress.budget},
     };
     evocc_status status = set_number(s, "mutate_rate", s->search_options.mutate_rate, error);
@@ -184,6 +223,9 @@ static evocc_status save(study *s, evocc_error *error)
         status = save_numbers(s, error);
     }
     for (size_t i = 0; status == EVOCC_OK && i < ENVIRONMENT_COUNT; i++) {
+        if (environment[i].on_gpu && study_gpu(s) == NULL) {
+            continue;
+        }
         strbuf text = {0};
         environment[i].text(&text, s);
         status = text.failed ? error_no_memory(error)
@@ -239,19 +281,33 @@ static evocc_status copy_options(study *s, const study_options *options, evocc_e
     s->base_count = options->base_count;
     s->whole_module = options->whole_module;
     s->allow_numerics = options->allow_numerics;
+    s->kernel_run.device = study_keep(s, options->gpu);
     s->objectives = options->objectives;
     s->workers = options->workers;
     s->deadline_s = options->deadline_s;
     /* Written out, so that a study goes on as it began should the defaults ever change. */
     enum { POOL_SIZE = 32, CULL_SIZE = 24, GENERATIONS = 20 };
+    /* Where a GPU measures, candidates to come are compiled meanwhile. So many are under way that
+       16 cores keep a GPU busy that takes 40 a second, at 0.2 s a compilation and as many waiting.
+     */
+    enum { LAG = 24 };
     s->search_options = (search_options){
         .pool_size = options->pool_size > 0 ? options->pool_size : POOL_SIZE,
         .cull_size = options->cull_size > 0 ? options->cull_size : CULL_SIZE,
         .generations = options->generations > 0 ? options->generations : GENERATIONS,
         .mutate_rate = options->mutate_rate > 0 ? options->mutate_rate : 0.1,
         .seed = options->seed,
+        .lag = study_is_workload(s->input_path) ? LAG : 0,
     };
-    return EVOCC_OK;
+    return s->kernel_run.device != NULL ? EVOCC_OK : error_no_memory(error);
+}
+
+/* Objectives that are there by themselves. */
+static evocc_status default_objectives(study *s, evocc_error *error)
+{
+    return s->objectives.count == 0 && study_is_workload(s->input_path)
+               ? objective_list_add(&s->objectives, "runtime", false, error)
+               : EVOCC_OK;
 }
 
 evocc_status study_preview(study **out, const study_options *options, evocc_error *error)
@@ -261,6 +317,9 @@ evocc_status study_preview(study **out, const study_options *options, evocc_erro
         return error_no_memory(error);
     }
     evocc_status status = copy_options(s, options, error);
+    if (status == EVOCC_OK) {
+        status = default_objectives(s, error);
+    }
     if (status == EVOCC_OK && s->objectives.count == 0) {
         status = error_set(error, EVOCC_INVALID_ARGUMENT,
                            "a study needs an objective: --minimize METRIC");
@@ -282,6 +341,9 @@ evocc_status study_create(study **out, const study_options *options, evocc_error
     evocc_status status = study_preview(&s, options, error);
     if (status == EVOCC_OK) {
         status = study_check_output(s, error);
+    }
+    if (status == EVOCC_OK && s->kernel_run.workload != NULL) {
+        status = study_open_gpu(s, error);
     }
     if (status == EVOCC_OK) {
         status = store_create(&s->store, s->path, error);
@@ -402,6 +464,9 @@ static evocc_status load_numbers(study *s, evocc_error *error)
         }
     }
     s->search_options.seed = seed;
+    if (load_size(&s->search_options.lag, s, "lag", NULL) != EVOCC_OK) {
+        s->search_options.lag = 0; /* begun before there was one */
+    }
     evocc_status status = load_number(&s->search_options.mutate_rate, s, "mutate_rate", error);
     if (status == EVOCC_OK) {
         status = load_number(&s->deadline_s, s, "deadline_s", error);
@@ -409,6 +474,32 @@ static evocc_status load_numbers(study *s, evocc_error *error)
     if (load_number(&s->elapsed_before_s, s, "elapsed_s", NULL) != EVOCC_OK) {
         s->elapsed_before_s = 0; /* stopped before its first trial */
     }
+    return status;
+}
+
+/* Equal code is not measured again because a study was broken off in between. */
+static evocc_status tell_evaluator(study *s, const store_trial *trial, const double *metrics,
+                                   evocc_error *error)
+{
+    evaluator *e = s->evaluator;
+    if (e->class->know == NULL) {
+        return EVOCC_OK;
+    }
+    evaluate_result result = {.outcome = trial->outcome};
+    size_t length = strlen(trial->code_hash);
+    memcpy(result.code_hash, trial->code_hash,
+           length < sizeof result.code_hash ? length : sizeof result.code_hash - 1);
+    memcpy(result.metrics, metrics, sizeof result.metrics);
+    result.detail = mem_strdup(trial->detail);
+    int32_t *genes = mem_alloc(space_count(s->space) + 1, sizeof *genes);
+    evocc_status status = genes == NULL || result.detail == NULL
+                              ? error_no_memory(error)
+                              : space_candidate_parse(genes, s->space, trial->candidate, error);
+    if (status == EVOCC_OK) {
+        status = e->class->know(e, genes, &result, error);
+    }
+    mem_free(genes);
+    evaluate_result_dispose(&result);
     return status;
 }
 
@@ -429,13 +520,13 @@ static evocc_status note_known(const store_trial *trial, void *context, evocc_er
     known->present = true;
     known->outcome = trial->outcome;
     known->candidate = hash128_of(trial->candidate, strlen(trial->candidate), 0);
-    double metrics[EVALUATE_METRIC_COUNT];
+    double metrics[EVALUATE_METRICS_MAX];
     size_t count;
-    const evaluate_metric_info *infos = evaluate_metrics(&count);
-    for (size_t i = 0; i < EVALUATE_METRIC_COUNT; i++) {
+    const evaluate_metric_info *infos = study_metrics(s, &count);
+    for (size_t i = 0; i < EVALUATE_METRICS_MAX; i++) {
         metrics[i] = (double)NAN;
         for (size_t m = 0; m < trial->metric_count; m++) {
-            if (strcmp(trial->metric_names[m], infos[i].name) == 0) {
+            if (i < count && strcmp(trial->metric_names[m], infos[i].name) == 0) {
                 metrics[i] = trial->metrics[m];
             }
         }
@@ -449,7 +540,31 @@ static evocc_status note_known(const store_trial *trial, void *context, evocc_er
         }
     }
     s->shared += trial->shared;
-    return EVOCC_OK;
+    return tell_evaluator(s, trial, metrics, error);
+}
+
+/* The same GPU, under whatever index it is to be found now. */
+static evocc_status load_gpu(study *s, const char *device, evocc_error *error)
+{
+    if (device != NULL || !study_is_workload(s->input_path)) {
+        s->kernel_run.device = study_keep(s, device);
+        return s->kernel_run.device != NULL ? EVOCC_OK : error_no_memory(error);
+    }
+    return load_text(&s->kernel_run.device, s, "gpu_uuid", error);
+}
+
+/* Opens it. One that is not there any more has changed. */
+static evocc_status find_gpu(study *s, bool chosen, evocc_error *error)
+{
+    evocc_error why = {0};
+    evocc_status status = s->kernel_run.workload != NULL ? study_open_gpu(s, &why) : EVOCC_OK;
+    if (status == EVOCC_NOT_FOUND && !chosen) {
+        return error_set(error, EVOCC_MISMATCH,
+                         "%s: the GPU has changed since the study began: %s: choose the old one "
+                         "with --gpu, or start a new study with --study",
+                         s->path, why.message);
+    }
+    return status == EVOCC_OK ? EVOCC_OK : error_set(error, status, "%s", why.message);
 }
 
 /* What the study began with, unless the caller says otherwise. */
@@ -467,8 +582,8 @@ static evocc_status load_places(study *s, const char **ptxas, const char *output
     return status == EVOCC_OK && s->output == NULL ? error_no_memory(error) : status;
 }
 
-evocc_status study_resume(study **out, const char *path, const char *ptxas, const char *output_path,
-                          size_t workers, evocc_error *error)
+evocc_status study_resume(study **out, const char *path, const char *ptxas, const char *device,
+                          const char *output_path, size_t workers, evocc_error *error)
 {
     study *s = mem_alloc(1, sizeof *s);
     if (s == NULL) {
@@ -499,7 +614,13 @@ evocc_status study_resume(study **out, const char *path, const char *ptxas, cons
         status = load_places(s, &ptxas, output_path, error);
     }
     if (status == EVOCC_OK) {
+        status = load_gpu(s, device, error);
+    }
+    if (status == EVOCC_OK) {
         status = study_prepare(s, ptxas, error);
+    }
+    if (status == EVOCC_OK) {
+        status = find_gpu(s, device != NULL, error);
     }
     if (status == EVOCC_OK) {
         status = check_environment(s, error);

@@ -2,9 +2,11 @@
  * internal.h: what the files of this room share.
  *
  *   setup.c   from a configuration to a study that can run: input, kernel, compiler, space
+ *   workload.c  the same where a workload is tuned: its module, its GPU, its parameters
  *   file.c    the study file: new studies and resumed ones
  *   run.c     the loop
  *   trim.c    after the search: controls that do nothing are left out
+ *   final.c   after the search: the best few against the baseline, in pairs
  *   output.c  ACFs out of the front
  */
 #ifndef STUDY_INTERNAL_H
@@ -12,6 +14,8 @@
 
 #include "compiler/compiler.h"
 #include "evaluate/evaluate.h"
+#include "gpu/gpu.h"
+#include "gpu/workload.h"
 #include "ptx/ptx.h"
 #include "search/search.h"
 #include "study/study.h"
@@ -25,6 +29,28 @@ typedef struct study_known {
     hash128 candidate; /* of its text */
     double values[OBJECTIVE_COUNT_MAX];
 } study_known;
+
+/* A module as the front end makes it of other values of the application parameters. */
+typedef struct study_variant {
+    int64_t *values;
+    ptx_module *module; /* NULL: it does not compile, `why` */
+    char *text, *why;
+} study_variant;
+
+/* What a study of a workload has besides. */
+typedef struct study_kernel {
+    workload *workload;
+    char digest[HASH_SHA256_TEXT]; /* of the workload file and the files that it names */
+    const char *reproduce;         /* "evocc compile x.yaml" */
+    const char *front_end;         /* who made the PTX; "" for a .ptx module */
+    gpu_job job;
+    const char *device; /* as asked for; "": the first */
+    gpu *gpus[1];
+    size_t gpu_count;
+    launcher *front; /* of the front end; NULL until it is needed */
+    study_variant *variants;
+    size_t variant_count, variant_capacity;
+} study_kernel;
 
 struct study {
     /* configuration; texts in `texts` */
@@ -51,8 +77,13 @@ struct study {
     compiler_identity compiler;
     evocc_space *space;
     store *store;
-    evaluator *evaluator;
+    evaluator *compiling; /* what the compiler tells of a candidate */
+    evaluator *evaluator; /* what the study asks: the same, or one that runs candidates, too */
+    evaluate_metric_info metric_rows[EVALUATE_METRICS_MAX];
+    size_t metric_count; /* what trials of this study have */
     evocc_search *search;
+
+    study_kernel kernel_run; /* of a workload; .workload NULL: a module alone */
 
     /* state of the loop */
     study_known *known;
@@ -79,6 +110,29 @@ evocc_status study_check_output(const study *s, evocc_error *error);
 /* Everything between a configuration and a study that can run, the store aside. */
 evocc_status study_prepare(study *s, const char *ptxas, evocc_error *error);
 
+/* ---- workload.c ------------------------------------------------------------------------------ */
+
+bool study_is_workload(const char *path);
+
+/* Kernel, architecture, options and job, from the file. */
+evocc_status study_read_workload(study *s, evocc_error *error);
+/* s->input and s->module: the PTX itself, or what the front end makes of it. */
+evocc_status study_read_module(study *s, evocc_error *error);
+/* Application parameters as controls, before all others. */
+evocc_status study_add_parameters(study *s, evocc_error *error);
+/* Controls of the PTX, those from `first` on, are for the PTX that they were listed from: dormant
+   under other parameters. */
+evocc_status study_bind_ptx_controls(study *s, size_t first, evocc_error *error);
+/* For evaluate_static_options; the context is the study. */
+evocc_status study_module_of(const ptx_module **out, void *context, const int32_t *genes,
+                             evocc_error *error);
+/* The launches of a candidate, one a shape; NULL: the job's own. mem_free. */
+evocc_status study_launches_of(gpu_launch **out, void *context, const int32_t *genes,
+                               evocc_error *error);
+/* Opens the GPU and makes the evaluator that runs candidates on it. */
+evocc_status study_open_gpu(study *s, evocc_error *error);
+void study_kernel_dispose(study_kernel *k);
+
 /* A candidate that is being evaluated. */
 struct flight {
     bool used;
@@ -94,8 +148,12 @@ typedef struct run {
     void *context;
     int wake_fd;
     double started_s;
+    double search_s;    /* when the search began, the baseline behind it */
+    double searched_s;  /* when the search came to its end; 0: it has not */
     double saved_s;     /* when the elapsed time was last written */
     uint64_t evaluated; /* trials that this run compiled */
+    const char *phase;  /* as study_progress has it */
+    size_t pairs, pairs_most;
     /* "budget", "target", "exhausted": nothing is left to ask, "ideal": nothing to gain */
     const char *ended;
     struct flight *flights; /* by slot */
@@ -104,6 +162,13 @@ typedef struct run {
 /* Writes one finished trial into the study file. */
 evocc_status study_put_trial(run *r, const struct flight *flight, const evaluate_result *result,
                              evocc_error *error);
+
+void study_report_progress(const run *r);
+
+/* Measures the best few again, in pairs with the baseline, in fresh processes, and writes down
+   whose gain is real: the setting "apart". Nothing where no objective is a runtime, or where an
+   earlier run has done it. */
+evocc_status study_compare_best(run *r, evocc_error *error);
 
 /* Leaves out, one by one, the controls of the best candidate that change nothing for the better.
    Where the objectives are exact; further trials, behind those of the search. */

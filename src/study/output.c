@@ -22,6 +22,31 @@ static void found_lines(strbuf *out, const report_summary *summary, const report
     strbuf_printf(out, "\ntrial: %" PRIu64 "\ntrials: %zu\nseed: %" PRIu64 "\nevocc: %s\n",
                   point->id, summary->trial_count, summary->seed, evocc_version());
     strbuf_printf(out, "code: sha256:%s\n", point->code_hash);
+    if (*summary->device != '\0') {
+        strbuf_printf(out, "device: %s\ndriver: %s\n", summary->device, summary->driver);
+    }
+}
+
+static const report_comparison *comparison_for(const report_point *point, const char *metric)
+{
+    for (size_t i = 0; i < point->comparison_count; i++) {
+        if (strcmp(point->comparisons[i].metric, metric) == 0) {
+            return &point->comparisons[i];
+        }
+    }
+    return NULL;
+}
+
+/* What the pairs say, not the search's own number. */
+static acf_metric compared_metric(const report_comparison *c)
+{
+    return (acf_metric){.name = c->metric,
+                        .baseline = c->baseline,
+                        .tuned = c->tuned,
+                        .speedup = c->statistics.speedup,
+                        .low = c->statistics.low,
+                        .high = c->statistics.high,
+                        .pairs = (int64_t)c->statistics.pairs};
 }
 
 /* Splits "a=1 b=2" into controls. Names and values point into `words`, which is cut apart. */
@@ -61,9 +86,12 @@ static size_t known_metrics(acf_metric *metrics, const report_summary *summary,
     for (size_t i = 0; i < summary->metric_count; i++) {
         const char *name = summary->metric_names[i];
         const evaluate_metric_info *info = evaluate_metric_find(name);
-        bool is_time = info != NULL && strcmp(info->unit, "s") == 0;
-        if (!isnan(summary->baseline_metrics[i]) && !isnan(point->metrics[i]) &&
-            (!is_time || is_objective(&summary->objectives, name))) {
+        bool is_measured = info != NULL && info->measured;
+        const report_comparison *c = comparison_for(point, name);
+        if (c != NULL) {
+            metrics[count++] = compared_metric(c);
+        } else if (!isnan(summary->baseline_metrics[i]) && !isnan(point->metrics[i]) &&
+                   (!is_measured || is_objective(&summary->objectives, name))) {
             metrics[count++] = (acf_metric){
                 .name = name, .baseline = summary->baseline_metrics[i], .tuned = point->metrics[i]};
         }
@@ -168,8 +196,8 @@ static evocc_status write_front(study *s, const report_summary *summary, const c
         if (!last) {
             snprintf(name, sizeof name, "trial-%" PRIu64 ".acf", point->id);
         }
-        if (point->id == 0) {
-            continue; /* the baseline needs no file */
+        if (point->id == 0 || !point->apart) {
+            continue; /* the baseline needs no file, and what may be no better deserves none */
         }
         char *path = path_join(folder, name);
         status =

@@ -1,5 +1,7 @@
 #include "study/internal.h"
 
+#include "evaluate/evaluate_workload.h"
+#include "gpu/driver.h"
 #include "util/clock.h"
 #include "util/error.h"
 
@@ -11,7 +13,7 @@
 void study_objective_values(double *values, const study *s, const double *metrics)
 {
     size_t count;
-    const evaluate_metric_info *infos = evaluate_metrics(&count);
+    const evaluate_metric_info *infos = study_metrics(s, &count);
     for (size_t i = 0; i < s->objectives.count; i++) {
         values[i] = (double)NAN;
         for (size_t m = 0; m < count; m++) {
@@ -43,7 +45,7 @@ static void account(study *s, uint64_t id, evocc_outcome outcome, const double *
     }
 }
 
-static void report_progress(const run *r)
+void study_report_progress(const run *r)
 {
     const study *s = r->study;
     if (r->progress == NULL) {
@@ -53,7 +55,17 @@ static void report_progress(const run *r)
     search_get_progress(&state, s->search);
     double elapsed = clock_now_s() - r->started_s;
     double rate = elapsed > 0 ? (double)r->evaluated / elapsed : 0;
+    evaluate_statistics statistics = {0};
+    if (s->evaluator->class->statistics != NULL) {
+        s->evaluator->class->statistics(&statistics, s->evaluator);
+    }
+    double searched = (r->searched_s > 0 ? r->searched_s : clock_now_s()) - r->search_s;
     study_progress progress = {
+        .phase = r->phase,
+        .busy = study_gpu(s) != NULL && searched > 0 ? statistics.busy_s / searched : (double)NAN,
+        .measured = statistics.measured,
+        .pairs = r->pairs,
+        .pairs_most = r->pairs_most,
         .generation = state.generation,
         .generations = state.generations,
         .trials = s->trials,
@@ -98,6 +110,31 @@ static evocc_status save_elapsed(run *r, evocc_error *error)
     return status;
 }
 
+/* The measurements behind the metrics. They follow the trial: one without them is whole. */
+static evocc_status put_samples(study *s, uint64_t trial, const evaluate_result *result,
+                                evocc_error *error)
+{
+    size_t count;
+    size_t positions[EVALUATE_METRICS_MAX] = {0};
+    const evaluate_metric_info *infos = study_metrics(s, &count);
+    store_sample *samples = mem_alloc(result->sample_count, sizeof *samples);
+    if (samples == NULL) {
+        return error_no_memory(error);
+    }
+    for (size_t i = 0; i < result->sample_count; i++) {
+        uint32_t metric = result->samples[i].metric;
+        samples[i] = (store_sample){.trial = trial,
+                                    .metric = infos[metric].name,
+                                    .purpose = STORE_FOR_SEARCH,
+                                    .position = positions[metric]++,
+                                    .baseline = (double)NAN,
+                                    .value = result->samples[i].value};
+    }
+    evocc_status status = store_add_samples(s->store, samples, result->sample_count, error);
+    mem_free(samples);
+    return status;
+}
+
 evocc_status study_put_trial(run *r, const struct flight *flight, const evaluate_result *result,
                              evocc_error *error)
 {
@@ -109,7 +146,7 @@ evocc_status study_put_trial(run *r, const struct flight *flight, const evaluate
     }
     s->shared += seen;
     size_t count;
-    const evaluate_metric_info *infos = evaluate_metrics(&count);
+    const evaluate_metric_info *infos = study_metrics(s, &count);
     store_trial trial = {
         .id = flight->id,
         .generation = flight->generation,
@@ -127,6 +164,9 @@ evocc_status study_put_trial(run *r, const struct flight *flight, const evaluate
         trial.metrics[i] = result->metrics[i];
     }
     status = store_add_trial(s->store, &trial, error);
+    if (status == EVOCC_OK && result->sample_count > 0) {
+        status = put_samples(s, flight->id, result, error);
+    }
     if (status == EVOCC_OK && clock_now_s() - r->saved_s > 1) {
         status = save_elapsed(r, error);
     }
@@ -147,7 +187,7 @@ static evocc_status record(run *r, const struct flight *flight, const evaluate_r
     if (status == EVOCC_OK) {
         account(s, flight->id, result->outcome, values);
         r->evaluated++;
-        report_progress(r);
+        study_report_progress(r);
     }
     return status;
 }
@@ -369,8 +409,8 @@ static evocc_status check_baseline(study *s, bool fresh, evocc_error *error)
     }
     if (baseline.outcome != EVOCC_OUTCOME_OK) {
         return error_set(error, EVOCC_PROCESS,
-                         "the baseline does not compile (%s), so there is nothing to compare with: "
-                         "%s",
+                         "the baseline does not %s (%s), so there is nothing to compare with: %s",
+                         study_gpu(s) != NULL ? "run" : "compile",
                          evocc_outcome_name(baseline.outcome), baseline.detail);
     }
     for (size_t i = 0; i < s->objectives.count; i++) {
@@ -381,7 +421,7 @@ static evocc_status check_baseline(study *s, bool fresh, evocc_error *error)
         }
     }
     if (s->deadline_s <= 0) {
-        s->evaluator->deadline_s = fmax(60, 10 * baseline.wall_s);
+        s->evaluator->deadline_s = s->compiling->deadline_s = fmax(60, 10 * baseline.wall_s);
     }
     if (!fresh) {
         status = compile_baseline_again(s, &baseline, error);
@@ -397,7 +437,7 @@ static evocc_status keep_code(study *s, const char *name, const int32_t *genes, 
 {
     char *code = NULL;
     size_t length = 0;
-    evocc_status status = evaluate_static_cubin(&code, &length, s->evaluator, genes, error);
+    evocc_status status = evaluate_static_cubin(&code, &length, s->compiling, genes, error);
     if (status == EVOCC_OK) {
         status = store_put_artifact(s->store, name, code, length, error);
     }
@@ -441,9 +481,45 @@ static void say_what_is_kept(const study *s, evocc_error *error)
              "; finished trials are kept: when that is mended, evocc tune --resume %s", s->path);
 }
 
+/* What the GPU was seen in, and how long it was at work: added up over the runs of a study. */
+static evocc_status save_measuring(const run *r, evocc_error *error)
+{
+    study *s = r->study;
+    if (study_gpu(s) == NULL) {
+        return EVOCC_OK;
+    }
+    evaluate_statistics k;
+    s->evaluator->class->statistics(&k, s->evaluator);
+    gpu_conditions c = evaluate_workload_conditions(s->evaluator);
+    char slowed[120];
+    nvml_throttle_text(slowed, sizeof slowed, c.throttle_reasons);
+    strbuf text = {0};
+    strbuf_printf(&text, "SM %.0f MHz, memory %.0f MHz, %.0f C, %.0f W%s%s", c.sm_clock_hz / 1e6,
+                  c.memory_clock_hz / 1e6, c.temperature_c, c.power_w,
+                  *slowed != '\0' ? ", slowed by: " : "", slowed);
+    evocc_status status = text.failed
+                              ? error_no_memory(error)
+                              : store_set(s->store, "gpu_conditions", strbuf_text(&text), error);
+    strbuf_clear(&text);
+    strbuf_printf(&text,
+                  "%zu candidates measured in %.3g s of search, GPU at work for %.3g s, %zu "
+                  "workers replaced, baseline from %.6g to %.6g s",
+                  k.measured, r->searched_s - r->search_s, k.busy_s, k.replacements,
+                  k.baseline_low_s, k.baseline_high_s);
+    if (status == EVOCC_OK && k.measured > 1) { /* a run that only looked again says nothing */
+        status = text.failed ? error_no_memory(error)
+                             : store_set(s->store, "gpu_search", strbuf_text(&text), error);
+    }
+    strbuf_dispose(&text);
+    return status;
+}
+
 static evocc_status finish(run *r, evocc_error *error)
 {
     evocc_status status = save_elapsed(r, error);
+    if (status == EVOCC_OK) {
+        status = save_measuring(r, error);
+    }
     if (status == EVOCC_OK) {
         status = keep_artifacts(r->study, error);
     }
@@ -457,13 +533,15 @@ evocc_status study_run(study *s, study_progress_function progress, void *context
                        evocc_error *error)
 {
     run r = {.study = s, .progress = progress, .context = context, .wake_fd = wake_fd};
-    r.started_s = r.saved_s = clock_now_s();
+    r.phase = "search";
+    r.started_s = r.search_s = r.saved_s = clock_now_s();
     r.flights = mem_alloc(s->evaluator->capacity, sizeof *r.flights);
     if (r.flights == NULL) {
         return error_no_memory(error);
     }
     bool fresh = false;
     evocc_status status = run_baseline(&r, &fresh, error);
+    s->worthless = fresh && status == EVOCC_INVALID_ARGUMENT; /* the GPU refuses the baseline */
     if (status == EVOCC_OK) {
         status = check_baseline(s, fresh, error);
         s->worthless = fresh && status != EVOCC_OK && status != EVOCC_INTERRUPTED;
@@ -471,9 +549,14 @@ evocc_status study_run(study *s, study_progress_function progress, void *context
     if (status == EVOCC_OK && is_ideal(s, s->baseline_values)) {
         r.ended = "ideal";
     } else if (status == EVOCC_OK) {
+        r.search_s = clock_now_s();
         status = search_to_end(&r, error);
+        r.searched_s = clock_now_s();
         if (status == EVOCC_OK) {
             status = study_trim(&r, error);
+        }
+        if (status == EVOCC_OK) {
+            status = study_compare_best(&r, error);
         }
     }
     if (status == EVOCC_OK) {
@@ -492,6 +575,12 @@ evocc_status study_run(study *s, study_progress_function progress, void *context
 const char *study_path(const study *s)
 {
     return s->path;
+}
+
+const evaluate_metric_info *study_metrics(const study *s, size_t *count)
+{
+    *count = s->metric_count;
+    return s->metric_rows;
 }
 
 size_t study_control_count(const study *s)
@@ -568,7 +657,19 @@ evocc_status study_compile(char **out, size_t *length, study *s, const char *can
     int32_t *genes = NULL;
     evocc_status status = parse_candidate(&genes, s, candidate, error);
     if (status == EVOCC_OK) {
-        status = evaluate_static_cubin(out, length, s->evaluator, genes, error);
+        status = evaluate_static_cubin(out, length, s->compiling, genes, error);
+    }
+    mem_free(genes);
+    return status;
+}
+
+evocc_status study_launches(gpu_launch **out, study *s, const char *candidate, evocc_error *error)
+{
+    int32_t *genes = NULL;
+    *out = NULL;
+    evocc_status status = parse_candidate(&genes, s, candidate, error);
+    if (status == EVOCC_OK && s->kernel_run.workload != NULL) {
+        status = study_launches_of(out, s, genes, error);
     }
     mem_free(genes);
     return status;

@@ -1,5 +1,6 @@
 #include "study/internal.h"
 
+#include "evaluate/evaluate_workload.h"
 #include "util/error.h"
 #include "util/files.h"
 
@@ -16,9 +17,13 @@ void study_free(study *s)
         return;
     }
     search_free(s->search);
-    if (s->evaluator != NULL) {
+    if (s->evaluator != NULL && s->evaluator != s->compiling) {
         s->evaluator->class->free(s->evaluator);
     }
+    if (s->compiling != NULL) {
+        s->compiling->class->free(s->compiling);
+    }
+    study_kernel_dispose(&s->kernel_run);
     launcher_free(s->launcher);
     if (s->worthless) {
         store_discard(s->store);
@@ -45,6 +50,10 @@ const char *study_keep(study *s, const char *text)
 
 static evocc_status read_input(study *s, evocc_error *error)
 {
+    if (study_is_workload(s->input_path)) {
+        evocc_status read = study_read_workload(s, error);
+        return read == EVOCC_OK ? study_read_module(s, error) : read;
+    }
     const char *path = s->input_file != NULL ? s->input_file : s->input_path;
     evocc_status status = file_read(&s->input, &s->input_length, path, INPUT_LIMIT, error);
     if (status != EVOCC_OK) {
@@ -124,7 +133,7 @@ static evocc_status find_compiler(study *s, const char *given, evocc_error *erro
 {
     char *path = NULL;
     evocc_status status = compiler_find(&path, "ptxas", given, error);
-    if (status == EVOCC_OK) {
+    if (status == EVOCC_OK && s->launcher == NULL) {
         status = launcher_new(&s->launcher, error);
     }
     if (status == EVOCC_OK) {
@@ -141,7 +150,7 @@ static evocc_status canonical_base(study *s, evocc_error *error)
     for (size_t i = 0; i < s->base_count; i++) {
         compiler_command_add(&command, s->base[i]);
     }
-    compiler_command_add(&command, s->input_path);
+    compiler_command_add(&command, "kernel.ptx"); /* any: its name is no option */
     if (command.failed) {
         compiler_command_dispose(&command);
         return error_no_memory(error);
@@ -211,6 +220,9 @@ static evocc_status make_space(study *s, evocc_error *error)
     evocc_space *options = NULL;
     evocc_status status = space_new(&s->space, error);
     if (status == EVOCC_OK) {
+        status = study_add_parameters(s, error);
+    }
+    if (status == EVOCC_OK) {
         status = ptx_unrolling_is_exact(&s->levels_exact, s->module, error);
     }
     if (status == EVOCC_OK && (s->whole_module || ptx_entry_count(s->module) == 1)) {
@@ -220,8 +232,12 @@ static evocc_status make_space(study *s, evocc_error *error)
             status = space_add_all(s->space, options, keep_control, s, error);
         }
     }
+    size_t before = status == EVOCC_OK ? space_count(s->space) : 0;
     if (status == EVOCC_OK) {
         status = add_ptx_controls(s, error);
+    }
+    if (status == EVOCC_OK) {
+        status = study_bind_ptx_controls(s, before, error);
     }
     if (status == EVOCC_OK) {
         status = space_finish(s->space, error);
@@ -246,7 +262,48 @@ static evocc_status make_evaluator(study *s, evocc_error *error)
         .ahead = s->workers, /* one more for each core: ready when it is free */
         .deadline_s = s->deadline_s,
     };
-    return evaluate_static_new(&s->evaluator, &options, error);
+    size_t all;
+    memcpy(s->metric_rows, evaluate_metrics(&all), EVALUATE_STATIC_COUNT * sizeof *s->metric_rows);
+    s->metric_count = EVALUATE_STATIC_COUNT;
+    evocc_status status = EVOCC_OK;
+    if (s->kernel_run.workload != NULL) {
+        options.keep_code = true;
+        options.reproduce = s->kernel_run.reproduce;
+        options.module_of =
+            workload_parameter_count(s->kernel_run.workload) > 0 ? study_module_of : NULL;
+        options.context = s;
+        status = evaluate_workload_metrics(s->metric_rows, &s->metric_count, &s->kernel_run.job,
+                                           &s->texts, error);
+    }
+    if (status == EVOCC_OK) {
+        status = evaluate_static_new(&s->compiling, &options, error);
+    }
+    s->evaluator = s->compiling;
+    return status;
+}
+
+/* What an objective names must be among what the trials will have. */
+static evocc_status check_objectives(const study *s, evocc_error *error)
+{
+    for (size_t i = 0; i < s->objectives.count; i++) {
+        const char *name = s->objectives.items[i].metric;
+        bool found = false;
+        for (size_t m = 0; m < s->metric_count; m++) {
+            found = found || strcmp(s->metric_rows[m].name, name) == 0;
+        }
+        if (!found && s->kernel_run.workload == NULL) {
+            return error_set(error, EVOCC_INVALID_ARGUMENT,
+                             "%s is measured on a GPU, and that needs a workload: evocc tune "
+                             "WORKLOAD.yaml (docs/workload.md)",
+                             name);
+        }
+        if (!found) {
+            return error_set(error, EVOCC_INVALID_ARGUMENT,
+                             "there is no metric '%s': %s has no shape of this name", name,
+                             s->input_path);
+        }
+    }
+    return EVOCC_OK;
 }
 
 /* A single count that is to fall has nothing left to gain at 0: the search may end there. */
@@ -296,6 +353,9 @@ evocc_status study_prepare(study *s, const char *ptxas, evocc_error *error)
     }
     if (status == EVOCC_OK) {
         status = make_evaluator(s, error);
+    }
+    if (status == EVOCC_OK) {
+        status = check_objectives(s, error);
     }
     return status == EVOCC_OK ? make_search(s, error) : status;
 }

@@ -7,13 +7,14 @@
 
 #include "evaluate/evaluate.h"
 #include "evaluate/objective.h"
+#include "gpu/job.h"
 #include "report/report.h"
 
 typedef struct study_options {
-    const char *input_path;  /* PTX */
-    const char *arch;        /* NULL: the module's own target */
-    const char *kernel;      /* NULL: the only entry */
-    bool whole_module;       /* count all entries; lets options that reach all of them be tuned */
+    const char *input_path; /* PTX, or a workload (.yaml): then kernel, arch and base are its own */
+    const char *arch;       /* NULL: the module's own target */
+    const char *kernel;     /* NULL: the only entry */
+    bool whole_module;      /* count all entries; lets options that reach all of them be tuned */
     const char *const *base; /* the user's own ptxas options, as typed */
     size_t base_count;
     objective_list objectives;                /* at least one */
@@ -26,6 +27,7 @@ typedef struct study_options {
     const char *study_path;  /* NULL: <input name>.db in the current folder */
     const char *ptxas;       /* NULL: found as compiler_find does */
     bool allow_numerics;     /* also search controls that may change rounding */
+    const char *gpu; /* of a workload: index or UUID; NULL: the first that the driver shows */
 } study_options;
 
 typedef struct study study;
@@ -34,25 +36,31 @@ typedef struct study study;
    baseline is not compiled yet. */
 evocc_status study_create(study **out, const study_options *options, evocc_error *error);
 
-/* The same without a study file: for study_space and study_compile, not for study_run. */
+/* The same without a study file and without a GPU: for study_space and study_compile, not for
+   study_run. */
 evocc_status study_preview(study **out, const study_options *options, evocc_error *error);
 
-/* Opens a study file to go on with it. EVOCC_MISMATCH names the first of input, compiler and space
-   that is not what it was. `workers` as in study_options; `ptxas` and `output_path` NULL: those
-   that the study began with. */
+/* Opens a study file to go on with it. EVOCC_MISMATCH names the first of input, compiler, space,
+   GPU and driver that is not what it was. `workers` as in study_options; `ptxas`, `device` (as
+   `gpu` there) and `output_path` NULL: those that the study began with. */
 evocc_status study_resume(study **out, const char *study_path, const char *ptxas,
-                          const char *output_path, size_t workers, evocc_error *error);
+                          const char *device, const char *output_path, size_t workers,
+                          evocc_error *error);
 void study_free(study *s);
 
 typedef struct study_progress {
+    const char *phase;                /* "search", then "choice" and "estimate" */
     uint32_t generation, generations; /* generation from 0 */
     uint64_t trials, budget, valid, shared;
     double gain; /* of the best trial so far, objective_list_gain; 1 while none is better */
-    double baseline, best; /* of the first objective; NAN while unknown */
-    const char *metric;    /* the first objective */
-    double trials_per_s;   /* of this run */
-    double left_s;         /* estimate; NAN while unknown */
-    double elapsed_s;      /* of this run */
+    double baseline, best;    /* of the first objective; NAN while unknown */
+    const char *metric;       /* the first objective */
+    double trials_per_s;      /* of this run */
+    double left_s;            /* estimate; NAN while unknown */
+    double elapsed_s;         /* of this run */
+    double busy;              /* share of the search's time that the GPU was at work; NAN: no GPU */
+    size_t measured;          /* candidates on the GPU, in this run */
+    size_t pairs, pairs_most; /* of the phases after the search */
 } study_progress;
 
 /* Called after every trial that this run evaluated, on the caller's thread. */
@@ -79,6 +87,15 @@ bool study_allows_numerics(const study *s);
 /* One candidate, given as its text, evaluated outside any study file. */
 evocc_status study_evaluate(evaluate_result *out, study *s, const char *candidate,
                             evocc_error *error);
+
+/* Names and units of a result's metrics; borrowed. */
+const evaluate_metric_info *study_metrics(const study *s, size_t *count);
+
+/* Of a workload, the launches of one candidate: one a shape, mem_free; NULL: the job's own. */
+evocc_status study_launches(gpu_launch **out, study *s, const char *candidate, evocc_error *error);
+
+/* NULL unless the study measures on one; borrowed. */
+const gpu_info *study_gpu(const study *s);
 
 /* Machine code of one candidate, given as its text. mem_free. */
 evocc_status study_compile(char **out, size_t *length, study *s, const char *candidate,

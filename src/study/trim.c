@@ -19,7 +19,7 @@ static bool objectives_are_exact(const study *s)
 {
     for (size_t i = 0; i < s->objectives.count; i++) {
         const evaluate_metric_info *info = evaluate_metric_find(s->objectives.items[i].metric);
-        if (info == NULL || strcmp(info->unit, "s") == 0) {
+        if (info == NULL || info->measured) {
             return false;
         }
     }

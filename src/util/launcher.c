@@ -38,6 +38,11 @@ const char *launcher_folder(const launcher *l)
     return l->folder;
 }
 
+int launcher_descriptor(const launcher *l)
+{
+    return l->connection;
+}
+
 size_t launcher_count(const launcher *l)
 {
     return l->count;

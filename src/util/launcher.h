@@ -33,6 +33,9 @@ evocc_status launcher_submit(launcher *l, uint64_t id, const process_request *re
                              evocc_error *error);
 evocc_status launcher_wait(launcher *l, double timeout_s, int wake_fd, uint64_t *id,
                            process_result *result, evocc_error *error);
+/* Readable when launcher_wait may have something to do, besides what it has received already: ask
+   without waiting first. -1 when the helper is gone. */
+int launcher_descriptor(const launcher *l);
 size_t launcher_count(const launcher *l); /* submitted and not yet returned */
 evocc_status launcher_cancel(launcher *l, evocc_error *error);
 

@@ -144,7 +144,7 @@ static void test_baselines(void **state)
         int32_t *genes = absent(&b);
         evaluate_result r = evaluate(&b, genes);
         assert_int_equal(r.outcome, EVOCC_OUTCOME_OK);
-        for (size_t m = 0; m < EVALUATE_METRIC_COUNT; m++) {
+        for (size_t m = 0; m < EVALUATE_STATIC_COUNT; m++) {
             assert_true(r.metrics[m] >= 0.0);
         }
         if (strcmp(b.identity.version, "13.0.88") == 0) {
@@ -165,7 +165,7 @@ static void test_baselines(void **state)
 
 typedef struct found {
     evocc_outcome outcome;
-    double metrics[EVALUATE_METRIC_COUNT];
+    double metrics[EVALUATE_STATIC_COUNT];
     char code_hash[HASH_SHA256_TEXT], *detail;
 } found;
 
@@ -186,7 +186,7 @@ static void evaluate_all(bench *b, int32_t *const *genes, found *out, size_t wor
         assert_true(r.id < CANDIDATES && out[r.id].detail == NULL);
         out[r.id].outcome = r.outcome;
         out[r.id].detail = mem_strdup(r.detail);
-        memcpy(out[r.id].metrics, r.metrics, sizeof r.metrics);
+        memcpy(out[r.id].metrics, r.metrics, sizeof out[r.id].metrics);
         memcpy(out[r.id].code_hash, r.code_hash, sizeof r.code_hash);
         evaluate_result_dispose(&r);
         done++;

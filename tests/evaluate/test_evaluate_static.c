@@ -307,7 +307,7 @@ static void test_bad_candidates(void **state)
         }
         if (r.outcome != EVOCC_OUTCOME_OK) {
             assert_string_equal(r.code_hash, "");
-            for (size_t m = 0; m < EVALUATE_METRIC_COUNT; m++) {
+            for (size_t m = 0; m < EVALUATE_STATIC_COUNT; m++) {
                 assert_true(isnan(r.metrics[m]));
             }
         }

@@ -3,20 +3,19 @@
  * It runs "kernels" on the host, keeps a clock of its own, and misbehaves on demand.
  *
  * A kernel's "machine code" is text: "fake NAME" and words after it, separated by blanks or
- * newlines. Every kernel computes y[i] = alpha * x[i] for parameters (u32 n, f32 alpha, f32 *x, f32
- * *y), but: accumulate       y[i] += alpha * x[i] time=US          a launch takes so many
- * microseconds (100); noise=SHARE of it, evenly (0) wrong=I          y[I] is off in its last bit
- * off=SHARE   all of y is off by that share nan=I            y[I] is NaN unwritten=I y[I] is left
- * alone race=N           every Nth launch of it is wrong  overrun     writes behind y clobber
- * writes into x illegal          illegal access                   hang        never ends lost the
- * driver is lost               lost_once=F the same, if it can remove file F ecc              an
- * uncorrectable memory error    refuse      cannot be launched crash            the process dies
- * invalid     cannot be loaded shared=BYTES     allows at most so much dynamic shared memory
- *   only_grid=N      computes only if grid.x is N
- * Environment: EVOCC_FAKE_GPUS (2) GPUs; CUDA_VISIBLE_DEVICES as the real one (indexes);
- * EVOCC_FAKE_MIG: UUIDs are those of MIG instances; EVOCC_FAKE_MEMORY bytes (1 GiB);
- * EVOCC_FAKE_NO_ENERGY: no counter; EVOCC_FAKE_STUCK_ENERGY: a counter that stands still;
- * EVOCC_FAKE_INIT: what cuInit returns.
+ * newlines; of an ELF file, what begins with its first "fake ". Every kernel computes y[i] = alpha
+ * * x[i] for parameters (u32 n, f32 alpha, f32 *x, f32 *y), but: accumulate       y[i] += alpha *
+ * x[i] time=US          a launch takes so many microseconds (100); noise=SHARE of it, evenly (0)
+ * wrong=I          y[I] is off in its last bit off=SHARE   all of y is off by that share nan=I y[I]
+ * is NaN unwritten=I y[I] is left alone race=N           every Nth launch of it is wrong  overrun
+ * writes behind y clobber writes into x illegal          illegal access                   hang
+ * never ends lost the driver is lost               lost_once=F the same, if it can remove file F
+ * ecc              an uncorrectable memory error    refuse      cannot be launched crash the
+ * process dies invalid     cannot be loaded shared=BYTES     allows at most so much dynamic shared
+ * memory only_grid=N      computes only if grid.x is N Environment: EVOCC_FAKE_GPUS (2) GPUs;
+ * CUDA_VISIBLE_DEVICES as the real one (indexes); EVOCC_FAKE_MIG: UUIDs are those of MIG instances;
+ * EVOCC_FAKE_MEMORY bytes (1 GiB); EVOCC_FAKE_NO_ENERGY: no counter; EVOCC_FAKE_STUCK_ENERGY: a
+ * counter that stands still; EVOCC_FAKE_INIT: what cuInit returns.
  */
 #include "gpu/driver.h"
 
@@ -319,9 +318,28 @@ EXPORT(cuCtxSetCurrent, (cu_context context))
     return CU_SUCCESS;
 }
 
+/* The text in a cubin of the fake ptxas: a NUL ends it. "": there is none. */
+static const char *text_of_elf(const char *image)
+{
+    uint64_t sections_at;
+    uint16_t size_and_count[2];
+    memcpy(&sections_at, image + 40, sizeof sections_at);
+    memcpy(size_and_count, image + 58, sizeof size_and_count);
+    size_t length = (size_t)sections_at + (size_t)size_and_count[0] * size_and_count[1];
+    for (size_t i = 0; i + 5 < length; i++) {
+        if (memcmp(image + i, "fake ", 5) == 0) {
+            return image + i;
+        }
+    }
+    return "";
+}
+
 EXPORT(cuModuleLoadData, (cu_module * out, const void *image))
 {
     const char *text = image;
+    if (memcmp(text, "\177ELF", 4) == 0) {
+        text = text_of_elf(text);
+    }
     bool ours = strncmp(text, ".version", 8) == 0 && strstr(text, "evocc_compare") != NULL;
     if (!ours && (strncmp(text, "fake ", 5) != 0 || word(text, "invalid") != NULL)) {
         return CU_INVALID_IMAGE;
