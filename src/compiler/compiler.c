@@ -7,6 +7,13 @@
  *   ptxas_stats.c     what `ptxas -v` prints
  *   ptxas_identity.c  version, targets, newest PTX
  *   ptxas_probe.c     the built-in space less what the ptxas at hand rejects
+ *   gcc.c             the gcc vtable; its controls out of its own help
+ *   gcc_help.c        what `gcc --help=...` lists
+ *   gcc_lines.c       its controls as the cache keeps them
+ *   gcc_table.c       what an option of gcc may do to a program
+ *   clang.c           the clang vtable
+ *   driver.c          what gcc and clang share; driver_command.c reads their command lines
+ *   probe.c           which controls of a space a compiler rejects
  *   cache.c           what was learned about a compiler, kept in the user's cache folder
  *   cubin.c           the machine code of a compilation
  *
@@ -24,7 +31,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static const compiler *const compilers[] = {&compiler_ptxas};
+static const compiler *const compilers[] = {&compiler_ptxas, &compiler_gcc, &compiler_clang};
 
 const compiler *compiler_by_name(const char *name)
 {

@@ -95,7 +95,7 @@ typedef struct compiler {
                                  evocc_error *error);
 } compiler;
 
-extern const compiler compiler_ptxas;
+extern const compiler compiler_ptxas, compiler_gcc, compiler_clang;
 
 /* By name; NULL when there is none. */
 const compiler *compiler_by_name(const char *name);
