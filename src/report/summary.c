@@ -1,4 +1,4 @@
-#include "report/report.h"
+#include "report/internal.h"
 
 #include "evaluate/evaluate.h"
 #include "report/comparison.h"
@@ -45,17 +45,6 @@ static double metric_of(const store_trial *trial, const char *name)
     return (double)NAN;
 }
 
-static size_t count_words(const char *text)
-{
-    size_t count = 0;
-    for (bool inside = false; *text != '\0'; text++) {
-        bool word = *text != ' ';
-        count += word && !inside;
-        inside = word;
-    }
-    return count;
-}
-
 static bool same_values(const double *a, const double *b, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -93,7 +82,7 @@ static evocc_status add_point(loader *l, const store_trial *trial, const double 
                               evocc_error *error)
 {
     report_summary *summary = &l->summary;
-    size_t controls = count_words(trial->candidate);
+    size_t controls = report_word_count(trial->candidate);
     if (!enters_front(l, values, controls)) {
         return EVOCC_OK;
     }

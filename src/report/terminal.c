@@ -1,48 +1,7 @@
-#include "report/report.h"
-
-#include "evaluate/evaluate.h"
+#include "report/internal.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
-
-enum { CELL = 24 };
-
-static void value_text(char out[CELL], const char *metric, double value)
-{
-    const evaluate_metric_info *info = evaluate_metric_find(metric);
-    if (isnan(value)) {
-        snprintf(out, CELL, "unknown");
-    } else if (info != NULL && info->measured) {
-        snprintf(out, CELL, "%.4g %s", value, info->unit);
-    } else {
-        snprintf(out, CELL, "%.10g", value);
-    }
-}
-
-/* "-100.0 %", "+2.1 %", "same"; from none to some has no percentage. */
-static void change_text(char out[CELL], double baseline, double tuned)
-{
-    if (isnan(baseline) || isnan(tuned)) {
-        snprintf(out, CELL, "-");
-    } else if (baseline == tuned) {
-        snprintf(out, CELL, "same");
-    } else if (baseline == 0) {
-        snprintf(out, CELL, "%+.10g", tuned);
-    } else {
-        snprintf(out, CELL, "%+.1f %%", 100 * (tuned - baseline) / baseline);
-    }
-}
-
-static const objective *objective_of(const report_summary *summary, const char *metric)
-{
-    for (size_t i = 0; i < summary->objectives.count; i++) {
-        if (strcmp(summary->objectives.items[i].metric, metric) == 0) {
-            return &summary->objectives.items[i];
-        }
-    }
-    return NULL;
-}
 
 static bool is_compared(const report_point *point, const char *metric)
 {
@@ -60,19 +19,18 @@ static void metric_row(strbuf *out, const report_summary *summary, size_t metric
     const char *name = summary->metric_names[metric];
     double from = summary->baseline_metrics[metric];
     double to = best->metrics[metric];
-    char baseline[CELL];
-    char tuned[CELL];
-    char change[CELL];
-    value_text(baseline, name, from);
-    value_text(tuned, name, to);
-    change_text(change, from, to);
-    const evaluate_metric_info *info = evaluate_metric_find(name);
-    bool noisy = info != NULL && info->measured;
+    char baseline[REPORT_CELL];
+    char tuned[REPORT_CELL];
+    char change[REPORT_CELL];
+    report_value_text(baseline, name, from);
+    report_value_text(tuned, name, to);
+    report_change_text(change, from, to);
+    const objective *o = report_objective_of(summary, name);
+    const char *role = o == NULL ? "" : o->maximize ? "  maximized" : "  minimized";
+    bool noisy = report_is_noisy(name);
     if (noisy && isnan(from) && isnan(to)) {
         return; /* nobody asked for it */
     }
-    const objective *o = objective_of(summary, name);
-    const char *role = o == NULL ? "" : o->maximize ? "  maximized" : "  minimized";
     strbuf_printf(out, "  %-14s %14s %14s %10s%s%s\n", name, baseline, tuned, change, role,
                   !noisy                              ? ""
                   : is_compared(best, name)           ? "  as the search saw it; in pairs: below"
@@ -86,7 +44,7 @@ static void metric_rows(strbuf *out, const report_summary *summary, const report
     strbuf_printf(out, "  %-14s %14s %14s %10s\n", "metric", "baseline", "best", "change");
     for (int pass = 0; pass < 2; pass++) {
         for (size_t i = 0; i < summary->metric_count; i++) {
-            bool is_objective = objective_of(summary, summary->metric_names[i]) != NULL;
+            bool is_objective = report_objective_of(summary, summary->metric_names[i]) != NULL;
             if (is_objective == (pass == 0)) {
                 metric_row(out, summary, i, best);
             }
@@ -115,8 +73,8 @@ static void front_rows(strbuf *out, const report_summary *summary)
         const report_point *point = &summary->front[p];
         strbuf_printf(out, "  %8llu", (unsigned long long)point->id);
         for (size_t i = 0; i < summary->objectives.count; i++) {
-            char text[CELL];
-            value_text(text, summary->objectives.items[i].metric, point->values[i]);
+            char text[REPORT_CELL];
+            report_value_text(text, summary->objectives.items[i].metric, point->values[i]);
             strbuf_printf(out, " %14s", text);
         }
         strbuf_printf(out, " %7.3fx %9zu%s\n", point->gain, point->control_count,

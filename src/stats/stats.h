@@ -115,4 +115,13 @@ evocc_status stats_sequence_result(stats_comparison *out, const stats_sequence *
    samples. Sorts `values`. */
 double stats_relative_width(double *values, size_t count);
 
+/* ---- What a grouping explains ---------------------------------------------------------------- */
+
+/* Share of the variance of some values that the groups they fall into explain, 0 to 1, corrected
+   for the number of groups (epsilon squared: T. L. Kelley, "An Unbiased Correlation Ratio Measure",
+   PNAS 21, 1935). `sums` and `counts` of the values in each group, `squares`: the sum of all
+   squared values. 0 for fewer than two groups that hold anything. */
+double stats_explained(const double *sums, const size_t *counts, size_t group_count,
+                       double squares);
+
 #endif
