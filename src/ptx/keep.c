@@ -87,6 +87,7 @@ void parse_kept_enter(parser *p)
         if (place == here) {
             k->function = f;
             k->active = keeps_names(p, f, k->shift);
+            k->absent = (ptx_span){0, 0};
             k->statement = f->first_statement;
             k->end = f->first_statement + f->statement_count;
             return;
@@ -115,15 +116,24 @@ void parse_kept_brace(parser *p, uint32_t at)
     p->kept.active = p->kept.active && find_old(p, at, &place) != NULL;
 }
 
-/* A name that was not declared before may be the meaning of one that is used. */
+/* A name that was not declared before may be the meaning of one that is used. Passes declare many
+   that differ in their number: one look for all of them, less the number. */
 void parse_kept_declares(parser *p, ptx_span name)
 {
     parse_kept *k = &p->kept;
     uint32_t place;
-    if (k->active && find_old(p, name.begin, &place) == NULL) {
-        k->active =
-            !contains(k->old, k->function->body, ptx_at(p->module, name), ptx_span_length(name));
+    if (!k->active || find_old(p, name.begin, &place) != NULL) {
+        return;
     }
+    const char *text = ptx_at(p->module, name);
+    size_t length = ptx_span_length(name);
+    while (length > 1 && text[length - 1] >= '0' && text[length - 1] <= '9') {
+        length--;
+    }
+    bool known = length == ptx_span_length(k->absent) &&
+                 memcmp(ptx_at(p->module, k->absent), text, length) == 0;
+    k->active = known || !contains(k->old, k->function->body, text, length);
+    k->absent = (ptx_span){name.begin, name.begin + (uint32_t)length};
 }
 
 /* ---- Copies ---------------------------------------------------------------------------------- */

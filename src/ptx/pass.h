@@ -48,6 +48,9 @@ struct ptx_pass {
                           size_t count, evocc_error *error);
 };
 
+/* The passes in the order in which they run; NULL past the last. */
+const ptx_pass *ptx_pass_at(size_t index);
+
 /* Adds "name@entry.site" with these values (site "": the wide form). default_index as in space.h.
    `sites` is how many there are of the kind: the more, the rarer each is sampled. */
 evocc_status ptx_catalogue_add(ptx_catalogue *catalogue, const char *site,
