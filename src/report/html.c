@@ -96,7 +96,7 @@ static void objective_tile(strbuf *out, const report_summary *s, size_t k)
     report_value_text(to, o->metric, best->values[k]);
     report_change_text(change, s->baseline_values[k], best->values[k]);
     snprintf(number, sizeof number, "%s \xe2\x86\x92 %s", from, to);
-    snprintf(words, sizeof words, "%s %s (%s)", o->metric, report_unit(o->metric), change);
+    snprintf(words, sizeof words, "%s (%s)", o->metric, change);
     bool better = objective_gain(o, s->baseline_values[k], best->values[k]) > 1;
     put_tile(out, better ? "good" : "", number, words);
 }
@@ -341,7 +341,7 @@ static void put_controls(strbuf *out, const report_detail *d)
     strbuf_puts(out, "<th>what it does</th></tr></thead><tbody>\n");
     for (size_t i = 0; i < d->control_count && i < ROWS; i++) {
         const report_control *c = &d->controls[i];
-        strbuf_puts(out, "<tr><td>");
+        strbuf_puts(out, "<tr><td class=\"c\">");
         put_code(out, c->name, strlen(c->name));
         strbuf_puts(out, "</td>");
         for (size_t k = 0; k < objectives->count; k++) {

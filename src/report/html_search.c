@@ -13,11 +13,13 @@ enum {
     STEP_ROWS = 16
 };
 
+/* The unit, unless the name says it: "runtime [s]", "spill_bytes". */
 static void axis_label(char *out, size_t size, const objective *o)
 {
     const char *unit = report_unit(o->metric);
-    snprintf(out, size, "%s%s%s%s, %s is better", o->metric, *unit == '\0' ? "" : " [", unit,
-             *unit == '\0' ? "" : "]", o->maximize ? "more" : "less");
+    bool shown = *unit != '\0' && strstr(o->metric, unit) == NULL;
+    snprintf(out, size, "%s%s%s%s, %s is better", o->metric, shown ? " [" : "", shown ? unit : "",
+             shown ? "]" : "", o->maximize ? "more" : "less");
 }
 
 /* The frame of one objective: the front and the baseline, and the better three quarters of the
@@ -172,6 +174,26 @@ void html_fronts(strbuf *out, const report_detail *d)
 
 /* ---- Convergence ----------------------------------------------------------------------------- */
 
+/* From the best to the baseline, and somewhat beyond it: where the line runs. */
+static void line_frame(double *low, double *high, const report_detail *d, size_t k)
+{
+    const report_summary *s = d->summary;
+    bool maximize = s->objectives.items[k].maximize;
+    *low = *high = s->baseline_values[k];
+    for (size_t i = 0; i < s->front_count; i++) {
+        double value = s->front[i].values[k];
+        *low = maximize ? *low : fmin(*low, value);
+        *high = maximize ? fmax(*high, value) : *high;
+    }
+    double span = *high - *low;
+    if (span == 0) {
+        frame_of(low, high, d, k);
+        return;
+    }
+    *low -= (maximize ? 0.6 : 0.05) * span;
+    *high += (maximize ? 0.05 : 0.6) * span;
+}
+
 /* Best so far of one objective, or of the mean gain (k beyond the last). */
 static void convergence_plot(strbuf *out, const report_detail *d, size_t k)
 {
@@ -193,7 +215,7 @@ static void convergence_plot(strbuf *out, const report_detail *d, size_t k)
         p.y_low -= margin;
         p.y_high += margin;
     } else {
-        frame_of(&p.y_low, &p.y_high, d, k);
+        line_frame(&p.y_low, &p.y_high, d, k);
         axis_label(label, sizeof label, &s->objectives.items[k]);
     }
     snprintf(title, sizeof title, "Best %s so far, by trial",

@@ -24,14 +24,16 @@ typedef struct loader {
     const char *apart; /* ids of trials whose gain is sure */
 } loader;
 
+/* "" when the file has no such setting; NULL when out of memory. */
 static const char *copy_setting(loader *l, store *s, const char *name)
 {
     char *value = NULL;
-    const char *copy = "";
-    if (store_get(&value, s, name, NULL) == EVOCC_OK) {
-        copy = arena_strdup(&l->texts, value);
-        mem_free(value);
+    evocc_status status = store_get(&value, s, name, NULL);
+    if (status == EVOCC_NO_MEMORY) {
+        return NULL;
     }
+    const char *copy = status == EVOCC_OK ? arena_strdup(&l->texts, value) : "";
+    mem_free(value);
     return copy;
 }
 
