@@ -405,27 +405,32 @@ evocc_status search_front_hypervolume(double *out, const evocc_search *s, const 
     return EVOCC_OK;
 }
 
-static uint64_t hash_individuals(const evocc_search *s, const individuals *list, uint64_t hash)
+static uint64_t hash_individuals(const evocc_search *s, const individuals *list, bool answers,
+                                 uint64_t hash)
 {
     for (size_t i = 0; i < list->count; i++) {
         const individual *one = list->items[i];
-        uint64_t facts[] = {one->id, (uint64_t)one->state, one->measurements};
+        uint64_t facts[] = {one->id, answers ? (uint64_t)one->state : 0,
+                            answers ? one->measurements : 0};
         hash = hash64(facts, sizeof facts, hash);
         hash = hash64(one->genes, s->gene_count * sizeof *one->genes, hash);
-        if (one->state == INDIVIDUAL_VALID) {
+        if (answers && one->state == INDIVIDUAL_VALID) {
             hash = hash64(one->values, s->options.objective_count * sizeof(double), hash);
         }
     }
     return hash;
 }
 
+/* With a lag, answers may be there that no question has looked at yet: how many depends on who was
+   quick, so they are left out. */
 uint64_t search_fingerprint(const evocc_search *s)
 {
-    uint64_t facts[] = {s->asked,      s->told,       s->valid,        s->generation,
-                        s->seen.count, s->pool_stale, s->walk.visited, s->marginal.count};
+    bool all = s->options.lag == 0;
+    uint64_t facts[] = {s->asked,      all ? s->told : 0, all ? s->valid : 0, s->generation,
+                        s->seen.count, s->pool_stale,     s->walk.visited,    s->marginal.count};
     uint64_t hash = hash64(s->rng.state, sizeof s->rng.state, 0);
     hash = hash64(facts, sizeof facts, hash);
-    hash = hash_individuals(s, &s->pool.members, hash);
-    hash = hash_individuals(s, &s->pool.elders, hash);
-    return hash_individuals(s, &s->pool.flight, hash);
+    hash = hash_individuals(s, &s->pool.members, true, hash);
+    hash = hash_individuals(s, &s->pool.elders, true, hash);
+    return hash_individuals(s, &s->pool.flight, all, hash);
 }

@@ -626,6 +626,7 @@ static evocc_status parse_candidate(int32_t **out, const study *s, const char *c
     evocc_status status = genes == NULL ? error_no_memory(error)
                                         : space_candidate_parse(genes, s->space, candidate, error);
     if (status == EVOCC_OK) {
+        space_canonicalise(s->space, genes); /* what is dormant is not applied, as in a search */
         status = space_check(s->space, genes, error);
     }
     if (status != EVOCC_OK) {
