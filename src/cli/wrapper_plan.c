@@ -18,20 +18,13 @@ void wrapper_plan_dispose(wrapper_plan *plan)
 }
 
 /* A pipe can be read only once, and the original command may still need it. */
-static evocc_status read_input(ptx_module **out, const char *path, evocc_error *error)
+static evocc_status read_input(char **text, size_t *length, const char *path, evocc_error *error)
 {
     struct stat status_of;
     if (stat(path, &status_of) == 0 && !S_ISREG(status_of.st_mode)) {
         return error_set(error, EVOCC_UNSUPPORTED, "'%s' is not a regular file", path);
     }
-    char *text = NULL;
-    size_t length = 0;
-    evocc_status status = file_read(&text, &length, path, PTX_LIMIT_BYTES, error);
-    if (status == EVOCC_OK) {
-        status = ptx_parse(out, text, length, path, error);
-    }
-    mem_free(text);
-    return status;
+    return file_read(text, length, path, PTX_LIMIT_BYTES, error);
 }
 
 /* The controls of the entry that was tuned, or of all. */
@@ -131,15 +124,22 @@ static evocc_status make(wrapper_plan *plan, const compiler *which,
     };
     /* As if the PTX were the right one: what differs already is found before anything is read. */
     evocc_status status = acf_match(file, &here, error);
+    char *text = NULL;
+    size_t length = 0;
     ptx_module *module = NULL;
     evocc_space *space = NULL;
     if (status == EVOCC_OK) {
-        status = read_input(&module, invocation->input, error);
+        status = read_input(&text, &length, invocation->input, error);
     }
     if (status == EVOCC_OK) {
-        ptx_normal_name(name, module);
+        status = ptx_name_text(name, text, length, invocation->input, error);
+    }
+    if (status == EVOCC_OK) {
         here.ptx = name;
         status = acf_match(file, &here, error);
+    }
+    if (status == EVOCC_OK) {
+        status = ptx_parse(&module, text, length, invocation->input, error);
     }
     if (status == EVOCC_OK) {
         status = make_space(&space, module, file, identity->max_ptx_version, error);
@@ -149,6 +149,7 @@ static evocc_status make(wrapper_plan *plan, const compiler *which,
     }
     space_free(space);
     ptx_free(module);
+    mem_free(text);
     return status;
 }
 

@@ -261,7 +261,8 @@ static ptx_statement new_statement(const parser *p, ptx_token token, ptx_stateme
                            .match = PTX_NONE};
 }
 
-bool parse_opcode(parser *p, const char *text, size_t length, uint32_t *out)
+bool parse_opcode(parser *p, const char *text, size_t length, const ptx_effect *effect,
+                  uint32_t *out)
 {
     ptx_module *m = p->module;
     size_t known = map_get(&p->opcodes, text, length);
@@ -272,7 +273,8 @@ bool parse_opcode(parser *p, const char *text, size_t length, uint32_t *out)
             return parse_no_memory(p);
         }
         known = m->opcode_count;
-        m->opcodes[m->opcode_count++] = (ptx_opcode){copy, ptx_effect_lookup(copy)};
+        m->opcodes[m->opcode_count++] =
+            (ptx_opcode){copy, effect != NULL ? *effect : ptx_effect_lookup(copy)};
     }
     *out = (uint32_t)known;
     return true;
@@ -290,7 +292,7 @@ static bool join_opcode(parser *p, ptx_span whole, uint32_t *out)
         strbuf_append(&joined, token_text(p, t), token_length(t));
     }
     bool good = joined.failed ? parse_no_memory(p)
-                              : parse_opcode(p, strbuf_text(&joined), joined.length, out);
+                              : parse_opcode(p, strbuf_text(&joined), joined.length, NULL, out);
     strbuf_dispose(&joined);
     return good;
 }
@@ -304,7 +306,7 @@ static bool read_opcode(parser *p, ptx_statement *s, ptx_token *token)
     while (next_token(p, token)) {
         if (token->kind != PTX_TOKEN_DOT_WORD) {
             return contiguous ? parse_opcode(p, ptx_at(p->module, whole), ptx_span_length(whole),
-                                             &s->opcode)
+                                             NULL, &s->opcode)
                               : join_opcode(p, whole, &s->opcode);
         }
         contiguous = contiguous && token->begin == whole.end;

@@ -182,8 +182,8 @@ static bool keep_guard(parser *p, ptx_statement *s)
 static bool keep_opcode(parser *p, ptx_statement *s)
 {
     uint32_t *known = &p->kept.opcodes[s->opcode];
-    const char *text = p->kept.old->opcodes[s->opcode].text;
-    if (*known == PTX_NONE && !parse_opcode(p, text, strlen(text), known)) {
+    const ptx_opcode *old = &p->kept.old->opcodes[s->opcode];
+    if (*known == PTX_NONE && !parse_opcode(p, old->text, strlen(old->text), &old->effect, known)) {
         return false;
     }
     s->opcode = *known;

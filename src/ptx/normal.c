@@ -1,30 +1,61 @@
 #include "ptx/module.h"
 
+#include "util/error.h"
 #include "util/hash.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* Hands the normal form on, piece by piece. */
-static void walk(const ptx_module *module,
-                 void (*put)(void *context, const char *bytes, size_t length), void *context)
+/* Bytes are handed on in pieces of some size: a call a token costs more than a digest of it. */
+typedef struct writer {
+    void (*put)(void *context, const char *bytes, size_t length);
+    void *context;
+    size_t used;
+    char buffer[4096];
+} writer;
+
+static void flush(writer *w)
 {
-    ptx_lexer lexer;
-    ptx_lexer_init(&lexer, module->text, module->length);
+    w->put(w->context, w->buffer, w->used);
+    w->used = 0;
+}
+
+static void write_token(writer *w, const char *bytes, size_t length)
+{
+    if (length > sizeof w->buffer - w->used) {
+        flush(w);
+    }
+    if (length > sizeof w->buffer) {
+        w->put(w->context, bytes, length);
+        return;
+    }
+    memcpy(w->buffer + w->used, bytes, length);
+    w->used += length;
+}
+
+/* The normal form of all tokens up to the end of the text or a problem. */
+static void walk(ptx_lexer *lexer, void (*put)(void *context, const char *bytes, size_t length),
+                 void *context)
+{
+    writer w;
+    w.put = put;
+    w.context = context;
+    w.used = 0;
     for (bool first = true;;) {
         uint32_t end;
-        ptx_token token = ptx_lexer_next(&lexer);
+        ptx_token token = ptx_lexer_next(lexer);
         if (token.kind == PTX_TOKEN_END) {
+            flush(&w);
             return;
         }
-        if (ptx_lexer_skip_debug(&lexer, token, &end)) {
+        if (ptx_lexer_skip_debug(lexer, token, &end)) {
             continue;
         }
         if (!first) {
-            put(context, " ", 1);
+            write_token(&w, " ", 1);
         }
         first = false;
-        put(context, module->text + token.begin, token.end - token.begin);
+        write_token(&w, lexer->text + token.begin, token.end - token.begin);
     }
 }
 
@@ -35,40 +66,46 @@ static void put_text(void *context, const char *bytes, size_t length)
 
 void ptx_normal_form(strbuf *out, const ptx_module *module)
 {
-    walk(module, put_text, out);
+    ptx_lexer lexer;
+    ptx_lexer_init(&lexer, module->text, module->length);
+    walk(&lexer, put_text, out);
 }
-
-/* Hashed in pieces, so that a large module needs no second copy of itself; pieces of some size,
-   since a call a token costs more than the digest. */
-typedef struct hasher {
-    hash_sha256_state state;
-    size_t used;
-    char buffer[4096];
-} hasher;
 
 static void put_hash(void *context, const char *bytes, size_t length)
 {
-    hasher *h = context;
-    if (length > sizeof h->buffer - h->used) {
-        hash_sha256_add(&h->state, h->buffer, h->used);
-        h->used = 0;
-    }
-    if (length > sizeof h->buffer) {
-        hash_sha256_add(&h->state, bytes, length);
-        return;
-    }
-    memcpy(h->buffer + h->used, bytes, length);
-    h->used += length;
+    hash_sha256_add(context, bytes, length);
+}
+
+static void name_of(char out[PTX_NAME_SIZE], ptx_lexer *lexer)
+{
+    hash_sha256_state state;
+    char digest[HASH_SHA256_TEXT];
+    hash_sha256_init(&state);
+    walk(lexer, put_hash, &state);
+    hash_sha256_end(&state, digest);
+    snprintf(out, PTX_NAME_SIZE, "evocc-ptx-1:%s", digest);
 }
 
 void ptx_normal_name(char out[PTX_NAME_SIZE], const ptx_module *module)
 {
-    hasher h;
-    h.used = 0;
-    hash_sha256_init(&h.state);
-    walk(module, put_hash, &h);
-    hash_sha256_add(&h.state, h.buffer, h.used);
-    char digest[HASH_SHA256_TEXT];
-    hash_sha256_end(&h.state, digest);
-    snprintf(out, PTX_NAME_SIZE, "evocc-ptx-1:%s", digest);
+    ptx_lexer lexer;
+    ptx_lexer_init(&lexer, module->text, module->length);
+    name_of(out, &lexer);
+}
+
+evocc_status ptx_name_text(char out[PTX_NAME_SIZE], const char *text, size_t length,
+                           const char *name, evocc_error *error)
+{
+    ptx_lexer lexer;
+    if (length > INT32_MAX) {
+        return error_set(error, EVOCC_UNSUPPORTED, "%s: larger than 2 GB", name);
+    }
+    ptx_lexer_init(&lexer, text, (uint32_t)length);
+    name_of(out, &lexer);
+    if (lexer.problem != NULL) {
+        int line, column;
+        ptx_locate(&line, &column, text, lexer.problem_at);
+        return error_set(error, EVOCC_PARSE, "%s:%d:%d: %s", name, line, column, lexer.problem);
+    }
+    return EVOCC_OK;
 }

@@ -231,6 +231,9 @@ static const opcode_row *find_row(const char *opcode)
     const opcode_row *best = NULL;
     size_t best_length = 0;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (*rows[i].prefix != *opcode) {
+            continue;
+        }
         size_t length = strlen(rows[i].prefix);
         if (length > best_length && strncmp(opcode, rows[i].prefix, length) == 0 &&
             (opcode[length] == '\0' || opcode[length] == '.')) {

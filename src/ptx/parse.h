@@ -100,8 +100,10 @@ bool parse_body(parser *p);
 bool parse_targets(parser *p);
 
 bool parse_add_statement(parser *p, const ptx_statement *statement);
-/* The number of an opcode. Opcodes are few: each text is described once. */
-bool parse_opcode(parser *p, const char *text, size_t length, uint32_t *out);
+/* The number of an opcode. Opcodes are few: each text is described once, by `effect` where that is
+   known (else NULL). */
+bool parse_opcode(parser *p, const char *text, size_t length, const ptx_effect *effect,
+                  uint32_t *out);
 /* What follows from a statement whose registers stay in use. */
 void parse_mark_in_flight(parser *p, const ptx_statement *s);
 
