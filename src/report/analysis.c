@@ -8,7 +8,6 @@
  */
 #include "report/internal.h"
 
-#include "ptx/ptx.h"
 #include "stats/stats.h"
 #include "util/error.h"
 #include "util/map.h"
@@ -253,35 +252,6 @@ static void count_trial(analysis *a, size_t index)
 
 /* ---- Results --------------------------------------------------------------------------------- */
 
-/* Help of built-in options, loaded once a stage. */
-static const char *help_of(evocc_space **space, char *stage, size_t size, const char *name)
-{
-    ptx_kind kind;
-    const char *slash = strchr(name, '/');
-    if (slash == NULL || (size_t)(slash - name) >= size) {
-        return "";
-    }
-    size_t length = (size_t)(slash - name);
-    if (length == 3 && strncmp(name, "ptx", 3) == 0) {
-        return ptx_kind_of(&kind, slash + 1) ? kind.help : "";
-    }
-    if (strncmp(stage, name, length) != 0 || stage[length] != '\0') {
-        space_free(*space);
-        *space = NULL;
-        memcpy(stage, name, length);
-        stage[length] = '\0';
-        /* The help texts are worth having, not worth failing for. */
-        if (space_builtin_load(space, stage, NULL) == EVOCC_OK &&
-            space_finish(*space, NULL) != EVOCC_OK) {
-            space_free(*space);
-            *space = NULL;
-        }
-    }
-    size_t index = *space == NULL ? MAP_NONE : space_find(*space, name);
-    const char *help = index == MAP_NONE ? NULL : space_get(*space, index)->help;
-    return help == NULL ? "" : help;
-}
-
 static int by_importance(const void *a, const void *b, size_t objectives)
 {
     const report_control *x = a;
@@ -317,8 +287,7 @@ static evocc_status put_controls(analysis *a, evocc_error *error)
     size_t objectives = a->detail->summary->objectives.count;
     report_control *controls = arena_alloc(a->texts, a->count + 1, sizeof *controls);
     double *importance = arena_alloc(a->texts, a->count * objectives + 1, sizeof *importance);
-    evocc_space *space = NULL;
-    char stage[16] = "";
+    report_help help = {0};
     evocc_status status =
         controls == NULL || importance == NULL ? error_no_memory(error) : EVOCC_OK;
     for (size_t i = 0; status == EVOCC_OK && i < a->count; i++) {
@@ -331,13 +300,13 @@ static evocc_status put_controls(analysis *a, evocc_error *error)
         }
         controls[i] = (report_control){
             .name = seen->name,
-            .help = arena_strdup(a->texts, help_of(&space, stage, sizeof stage, seen->name)),
+            .help = arena_strdup(a->texts, report_help_of(&help, seen->name)),
             .trials = seen->trials,
             .importance = &importance[i * objectives],
         };
         status = controls[i].help == NULL ? error_no_memory(error) : EVOCC_OK;
     }
-    space_free(space);
+    report_help_dispose(&help);
     if (status == EVOCC_OK) {
         sort_controls(controls, a->count, objectives);
         a->detail->controls = controls;

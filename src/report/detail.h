@@ -91,6 +91,15 @@ evocc_status report_detail_load(report_detail **out, store *s, const char *path,
                                 evocc_error *error);
 void report_detail_free(report_detail *detail);
 
+/* Help texts of controls by full name: of a built-in space, or of the kind of a rewriting.
+   Zero-initialised: ready. The text is borrowed until the next call; "" when there is none. */
+typedef struct report_help {
+    evocc_space *space;
+    char stage[16];
+} report_help;
+const char *report_help_of(report_help *help, const char *name);
+void report_help_dispose(report_help *help);
+
 /* "" when the study file has no such setting. */
 const char *report_detail_setting(const report_detail *detail, const char *name);
 
@@ -103,6 +112,11 @@ void report_result_path(strbuf *out, const report_detail *detail);
 
 /* For the terminal: report_table, then everything above. */
 void report_text(strbuf *out, const report_detail *detail);
+
+/* Every trial, one line each after a line of names (RFC 4180, lines end in LF), or one JSON object.
+   `evocc export --help` has the columns. */
+evocc_status report_export_csv(strbuf *out, store *s, const char *path, evocc_error *error);
+evocc_status report_export_json(strbuf *out, store *s, const char *path, evocc_error *error);
 
 /* One self-contained page: no script, nothing fetched, ASCII, well-formed as XML. */
 void report_html(strbuf *out, const report_detail *detail);

@@ -49,6 +49,9 @@ bool report_is_noisy(const char *metric);
 /* "s", "bytes", "" for counts and what is not known. */
 const char *report_unit(const char *metric);
 
+/* "code_bytes", "compile_time_s": the unit is in the name unless the name says it. */
+void report_column_name(strbuf *out, const char *metric);
+
 const objective *report_objective_of(const report_summary *summary, const char *metric);
 
 /* The setting's name in words, or NULL for one that is of no interest to people. */

@@ -1,18 +1,15 @@
-#include "report/report.h"
-
-#include "evaluate/evaluate.h"
+#include "report/internal.h"
 
 #include <string.h>
 
-/* "code_bytes", "compile_time_s": the unit is in the name unless the name says it. */
 static void metric_name(strbuf *out, const char *metric)
 {
-    const evaluate_metric_info *info = evaluate_metric_find(metric);
-    const char *unit = info == NULL || !info->measured ? ""
-                       : strcmp(info->unit, "s") == 0  ? "_s"
-                       : strcmp(info->unit, "J") == 0  ? "_j"
-                                                       : "_w";
-    strbuf_printf(out, "\"%s%s\":", metric, unit);
+    strbuf name = {0};
+    report_column_name(&name, metric);
+    strbuf_json_string(out, strbuf_text(&name));
+    strbuf_putc(out, ':');
+    out->failed = out->failed || name.failed;
+    strbuf_dispose(&name);
 }
 
 static void text_field(strbuf *out, const char *name, const char *value)

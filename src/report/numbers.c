@@ -76,6 +76,16 @@ void report_duration_text(char out[REPORT_CELL], double seconds)
     }
 }
 
+void report_column_name(strbuf *out, const char *metric)
+{
+    const char *unit = report_is_noisy(metric) ? report_unit(metric) : "";
+    strbuf_printf(out, "%s%s", metric,
+                  strcmp(unit, "s") == 0   ? "_s"
+                  : strcmp(unit, "J") == 0 ? "_j"
+                  : strcmp(unit, "W") == 0 ? "_w"
+                                           : "");
+}
+
 const objective *report_objective_of(const report_summary *summary, const char *metric)
 {
     for (size_t i = 0; i < summary->objectives.count; i++) {
