@@ -118,6 +118,17 @@ EVOCC_API evocc_status evocc_space_parse(evocc_space **out, const char *text, si
 EVOCC_API evocc_status evocc_space_load(evocc_space **out, const char *path, evocc_error *error);
 EVOCC_API void evocc_space_free(evocc_space *space);
 
+/* One space of several: their controls one part after the other, and so are a candidate's genes;
+   rules stay within their part. EVOCC_INVALID_ARGUMENT: two controls have one full name. */
+EVOCC_API evocc_status evocc_space_join(evocc_space **out, const evocc_space *const *parts,
+                                        size_t count, evocc_error *error);
+
+/* The options of an installed compiler ("ptxas") that it accepts for `arch` and that leave results
+   as they are. `path` NULL: EVOCC_REAL_PTXAS, CUDA_HOME/bin, PATH; `arch` NULL: what the compiler
+   compiles for when it is not told. EVOCC_NOT_FOUND says where it was looked for. */
+EVOCC_API evocc_status evocc_space_probe(evocc_space **out, const char *compiler, const char *path,
+                                         const char *arch, evocc_error *error);
+
 EVOCC_API size_t evocc_space_count(const evocc_space *space);
 /* Index of a control; (size_t)-1 when there is none of that name, or more than one. */
 EVOCC_API size_t evocc_space_find(const evocc_space *space, const char *name);
@@ -150,6 +161,11 @@ EVOCC_API size_t evocc_candidate_text(char *out, size_t size, const evocc_space 
                                       const int32_t *genes);
 EVOCC_API evocc_status evocc_candidate_parse(int32_t *genes, const evocc_space *space,
                                              const char *text, evocc_error *error);
+
+/* What a candidate adds to the command line of a compiler ("ptxas"): one word a line, each ended by
+   a newline. Sizes as evocc_space_value_text; (size_t)-1 also when there is no such compiler. */
+EVOCC_API size_t evocc_candidate_arguments(char *out, size_t size, const evocc_space *space,
+                                           const int32_t *genes, const char *compiler);
 
 /* EVOCC_OK, or EVOCC_REFUSED naming the rule of the space that forbids the candidate. */
 EVOCC_API evocc_status evocc_candidate_check(const evocc_space *space, const int32_t *genes,
@@ -278,6 +294,220 @@ EVOCC_API void evocc_search_get_progress(evocc_progress *out, const evocc_search
    They come from the trials of the search, which favour good candidates: read them as a hint. */
 EVOCC_API evocc_status evocc_search_importance(double *out, const evocc_search *search,
                                                size_t objective, evocc_error *error);
+
+/* ---- Studies --------------------------------------------------------------------------------- */
+
+/*
+ * A study is a search that remembers. Every answer is on disk before its number is used: however
+ * the process ends, no more is lost than the trials in flight, and opened again the study asks for
+ * exactly the trials that it would have asked for unbroken. The file is the one that `evocc tune`
+ * writes, so `evocc report` reads it, while the study runs, too.
+ *
+ *     evocc_study_options file = EVOCC_STUDY_OPTIONS;
+ *     file.path = "matmul.db";
+ *     if (evocc_study_open(&study, space, &options, &file, &error) != EVOCC_OK) ...
+ *     status = evocc_study_run(study, evaluate, context, &error);
+ *     evocc_study_free(study);
+ *
+ * Or, where several trials are measured at once, ask and tell as with a search. One process at a
+ * time may write a study. Objectives are stored as metrics under their names ("score", or
+ * "score_1", "score_2", ... where there is no name): letters, digits, '_', '-' and '.'.
+ */
+typedef struct evocc_study evocc_study;
+
+#define EVOCC_STUDY_OBJECTIVES_MAX 8
+
+typedef enum evocc_study_mode {
+    EVOCC_STUDY_OPEN = 0,   /* goes on with the file if there is one, else begins it */
+    EVOCC_STUDY_CREATE = 1, /* EVOCC_REFUSED when there is a file */
+    EVOCC_STUDY_RESUME = 2  /* EVOCC_NOT_FOUND when there is none */
+} evocc_study_mode;
+
+/* Begin with EVOCC_STUDY_OPTIONS. All texts may go once evocc_study_open has returned. */
+typedef struct evocc_study_options {
+    size_t struct_size;
+    const char *path; /* NULL: in memory, gone with the study */
+    evocc_study_mode mode;
+    const char *title; /* what is tuned, for reports; NULL: "function" */
+    /* What else the answers depend on: machine, versions, input. A study goes on only under the
+       text that it began with. NULL: "". */
+    const char *environment;
+} evocc_study_options;
+#define EVOCC_STUDY_OPTIONS                        \
+    {                                              \
+        .struct_size = sizeof(evocc_study_options) \
+    }
+
+/*
+ * The space is borrowed and must outlive the study. `options` may be NULL: in memory. When a file
+ * is gone on with, EVOCC_MISMATCH names the first of space, objectives, search options, environment
+ * that is not what it was (`allowed` cannot be compared: it must be the same rule). EVOCC_BUSY:
+ * another process is writing the study. EVOCC_DAMAGED: no study file; it is left as it is.
+ */
+EVOCC_API evocc_status evocc_study_open(evocc_study **out, const evocc_space *space,
+                                        const evocc_search_options *search,
+                                        const evocc_study_options *options, evocc_error *error);
+
+/* A study file for reading only, beside its writer; those of `evocc tune`, too. Its trials, notes
+   and report are all there is: ask, tell and run are EVOCC_UNSUPPORTED. */
+EVOCC_API evocc_status evocc_study_read(evocc_study **out, const char *path, evocc_error *error);
+EVOCC_API void evocc_study_free(evocc_study *study);
+
+/* As evocc_search_ask, for trials that have no answer in the file yet. The genes stay valid until
+   the trial is told. */
+EVOCC_API evocc_status evocc_study_ask(evocc_trial *out, evocc_study *study, evocc_error *error);
+
+/* Trials that were asked and not told, by rising id; EVOCC_NOT_FOUND from their count on. For
+   callers who dropped them (an interrupted loop): ask does not give them again. */
+EVOCC_API evocc_status evocc_study_pending(evocc_trial *out, const evocc_study *study, size_t index,
+                                           evocc_error *error);
+
+typedef struct evocc_metric {
+    const char *name; /* as for objectives */
+    double value;     /* NaN: unknown */
+} evocc_metric;
+
+/* Begin with EVOCC_ANSWER. Everything is copied. */
+typedef struct evocc_answer {
+    size_t struct_size;
+    evocc_outcome outcome;
+    const double *values;        /* one per objective; not looked at unless the outcome is OK */
+    const evocc_metric *metrics; /* further ones, for the record: at most 24 */
+    size_t metric_count;
+    const char *detail;    /* why it failed, for people; NULL: "" */
+    const char *command;   /* that reproduces it, as typed into a shell; NULL: "" */
+    const char *code_hash; /* trials with equal machine code are reported as such; NULL: "" */
+    double wall_s;         /* 0: from ask to tell */
+} evocc_answer;
+#define EVOCC_ANSWER                        \
+    {                                       \
+        .struct_size = sizeof(evocc_answer) \
+    }
+
+/* On disk when it returns, and only then known to the search. Values that are not finite make the
+   trial invalid and are stored as unknown. After EVOCC_IO or EVOCC_NO_MEMORY the trial is still
+   pending: tell it again. */
+EVOCC_API evocc_status evocc_study_tell(evocc_study *study, uint64_t id, const evocc_answer *answer,
+                                        evocc_error *error);
+
+/* As evocc_search_run; pending trials come first. */
+EVOCC_API evocc_status evocc_study_run(evocc_study *study, evocc_evaluate *evaluate, void *context,
+                                       evocc_error *error);
+
+/* For progress, front and importance; borrowed. NULL for a study opened by evocc_study_read. */
+EVOCC_API const evocc_search *evocc_study_search(const evocc_study *study);
+
+/* One told trial, as the file has it. Texts and arrays are borrowed for the call. */
+typedef struct evocc_record {
+    uint64_t id;
+    uint32_t generation;
+    evocc_outcome outcome;
+    bool shared;           /* its machine code is that of an earlier trial */
+    const char *candidate; /* as evocc_candidate_text */
+    const char *code_hash, *detail, *command;
+    double wall_s;
+    const evocc_metric *metrics; /* objectives first; none unless the outcome is OK */
+    size_t metric_count;
+} evocc_record;
+
+/* All told trials by rising id; `visit` returns false to stop. */
+typedef bool evocc_visit(void *context, const evocc_record *record);
+EVOCC_API evocc_status evocc_study_each(evocc_study *study, evocc_visit *visit, void *context,
+                                        evocc_error *error);
+
+typedef enum evocc_report_form {
+    EVOCC_REPORT_TABLE = 0, /* what `evocc report` prints */
+    EVOCC_REPORT_JSON = 1   /* and with --json */
+} evocc_report_form;
+/* Release *out, which ends with a NUL that *length does not count, with evocc_free. */
+EVOCC_API evocc_status evocc_study_report(char **out, size_t *length, evocc_study *study,
+                                          evocc_report_form form, evocc_error *error);
+
+/* The caller's own data, kept in the study file under a name; a second value replaces the first.
+   EVOCC_NOT_FOUND: no note of that name. Release *out, as above, with evocc_free. */
+EVOCC_API evocc_status evocc_study_set_note(evocc_study *study, const char *name, const void *data,
+                                            size_t length, evocc_error *error);
+EVOCC_API evocc_status evocc_study_get_note(char **out, size_t *length, evocc_study *study,
+                                            const char *name, evocc_error *error);
+
+/* Releases what a function above says it releases. */
+EVOCC_API void evocc_free(void *data);
+
+/* ---- Kernels --------------------------------------------------------------------------------- */
+
+/*
+ * A kernel is PTX on its way through ptxas: its space holds the options of this ptxas and the
+ * rewritings of this PTX, as `evocc spaces show` lists them; its candidates can be compiled and
+ * saved as files for `--apply-controls`. What they are worth is for the caller to say, or for the
+ * compiler, whose numbers come with every compilation.
+ */
+typedef struct evocc_kernel evocc_kernel;
+
+/* Begin with EVOCC_KERNEL_OPTIONS. Everything is copied. */
+typedef struct evocc_kernel_options {
+    size_t struct_size;
+    const char *path;             /* of the PTX file */
+    const char *arch;             /* "sm_90a"; NULL: the file's own .target */
+    const char *entry;            /* NULL: the only one */
+    const char *const *arguments; /* the user's own options of ptxas */
+    size_t argument_count;
+    const char *ptxas;   /* NULL: EVOCC_REAL_PTXAS, CUDA_HOME/bin, PATH */
+    bool whole_module;   /* count all entries: lets options that reach all of them be tuned */
+    bool allow_numerics; /* also controls that may change rounding */
+    double timeout_s;    /* of one compilation; 0: 10 minutes */
+} evocc_kernel_options;
+#define EVOCC_KERNEL_OPTIONS                        \
+    {                                               \
+        .struct_size = sizeof(evocc_kernel_options) \
+    }
+
+/* EVOCC_NOT_FOUND: no such file, no ptxas (the message says where it was looked for).
+   EVOCC_INVALID_ARGUMENT names an unknown arch or entry, EVOCC_PARSE the place in the PTX. */
+EVOCC_API evocc_status evocc_kernel_open(evocc_kernel **out, const evocc_kernel_options *options,
+                                         evocc_error *error);
+EVOCC_API void evocc_kernel_free(evocc_kernel *kernel);
+
+/* Lives as long as the kernel. */
+EVOCC_API const evocc_space *evocc_kernel_space(const evocc_kernel *kernel);
+
+/* One line a fact (PTX, ptxas, arch, entry, options): for evocc_study_options.environment. Lives as
+   long as the kernel. */
+EVOCC_API const char *evocc_kernel_environment(const evocc_kernel *kernel);
+
+/* Begin with EVOCC_COMPILATION. Pointers are borrowed until the next call on the kernel. */
+typedef struct evocc_compilation {
+    size_t struct_size;
+    evocc_outcome outcome;
+    const evocc_metric *metrics; /* registers, spill_bytes, ...; NaN: the compiler did not say */
+    size_t metric_count;
+    const char *detail, *command; /* as in evocc_answer */
+    const char *code_hash;        /* of all that is loaded of the machine code; "" without any */
+    double wall_s;
+    const void *code; /* the cubin; NULL unless it was asked for and the outcome is OK */
+    size_t code_length;
+} evocc_compilation;
+#define EVOCC_COMPILATION                        \
+    {                                            \
+        .struct_size = sizeof(evocc_compilation) \
+    }
+
+/* Compiles one candidate; without `with_code` nothing is compiled twice. A candidate that does not
+   compile is an outcome. EVOCC_REFUSED: forbidden by a rule of the space. EVOCC_IO, EVOCC_PROCESS:
+   the machine's fault. */
+EVOCC_API evocc_status evocc_kernel_compile(evocc_compilation *out, evocc_kernel *kernel,
+                                            const int32_t *genes, bool with_code,
+                                            evocc_error *error);
+
+/* The candidate as an advanced controls file, replacing what was at `path`, with what the compiler
+   tells of it and of the baseline. EVOCC_INVALID_ARGUMENT: it is the baseline, or `path` is a file
+   of another kind. EVOCC_PROCESS: it does not compile. */
+EVOCC_API evocc_status evocc_kernel_save(evocc_kernel *kernel, const int32_t *genes,
+                                         const char *path, evocc_error *error);
+
+/* The candidate that such a file holds. EVOCC_MISMATCH names the field in which the file is for
+   another kernel, compiler or command. */
+EVOCC_API evocc_status evocc_kernel_load(int32_t *genes, const evocc_kernel *kernel,
+                                         const char *path, evocc_error *error);
 
 #ifdef __cplusplus
 }

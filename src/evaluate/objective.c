@@ -26,9 +26,6 @@ static evocc_status unknown_metric(const char *name, evocc_error *error)
 static evocc_status add_one(objective_list *list, const char *metric, bool maximize, double weight,
                             evocc_error *error)
 {
-    if (evaluate_metric_find(metric) == NULL) {
-        return unknown_metric(metric, error);
-    }
     if (!(weight > 0) || !isfinite(weight)) {
         return error_set(error, EVOCC_INVALID_ARGUMENT,
                          "the weight of objective %s must be a number above 0", metric);
@@ -70,7 +67,8 @@ static evocc_status add_word(objective_list *list, const char *word, size_t leng
             weight = (double)NAN;
         }
     }
-    return add_one(list, text, maximize, weight, error);
+    return evaluate_metric_find(text) == NULL ? unknown_metric(text, error)
+                                              : add_one(list, text, maximize, weight, error);
 }
 
 evocc_status objective_list_add(objective_list *list, const char *text, bool maximize,
@@ -135,7 +133,12 @@ double objective_gain(const objective *o, double baseline, double tuned)
         baseline += 1;
         tuned += 1;
     }
-    return o->maximize ? tuned / baseline : baseline / tuned;
+    if (baseline > 0 && tuned > 0) {
+        return o->maximize ? tuned / baseline : baseline / tuned;
+    }
+    double largest = fmax(fabs(baseline), fabs(tuned));
+    double won = o->maximize ? tuned - baseline : baseline - tuned;
+    return largest == 0 ? 1 : exp(won / largest);
 }
 
 double objective_list_gain(const objective_list *list, const double *baseline, const double *tuned)

@@ -51,7 +51,7 @@ typedef struct report_summary {
     bool exhausted;             /* ... because every candidate of the space was tried */
     size_t metric_count;
     const char *const *metric_names;
-    const double *baseline_metrics; /* NAN: unknown; NULL while there is no valid baseline */
+    const double *baseline_metrics; /* NAN: unknown; NULL while there is no valid trial */
     const double *baseline_values;  /* one per objective */
     size_t front_count;
     const report_point *front; /* the non-dominated valid trials by rising id; equal values appear

@@ -113,6 +113,8 @@ static evocc_status add_point(loader *l, const store_trial *trial, const double 
     return EVOCC_OK;
 }
 
+/* Names and baseline come with the first valid trial. A caller's own study may go on from a
+   baseline that is not valid: then its numbers are unknown. */
 static evocc_status add_baseline(loader *l, const store_trial *trial, const double *values,
                                  evocc_error *error)
 {
@@ -125,13 +127,15 @@ static evocc_status add_baseline(loader *l, const store_trial *trial, const doub
         return error_no_memory(error);
     }
     for (size_t i = 0; i < count; i++) {
-        metrics[i] = trial->metrics[i];
+        metrics[i] = trial->id == 0 ? trial->metrics[i] : (double)NAN;
         l->names[i] = arena_strdup(&l->texts, trial->metric_names[i]);
         if (l->names[i] == NULL) {
             return error_no_memory(error);
         }
     }
-    memcpy(kept_values, values, summary->objectives.count * sizeof *values);
+    for (size_t i = 0; i < summary->objectives.count; i++) {
+        kept_values[i] = trial->id == 0 ? values[i] : (double)NAN;
+    }
     summary->metric_count = count;
     summary->metric_names = l->names;
     summary->baseline_metrics = metrics;
@@ -175,12 +179,12 @@ static evocc_status each_trial(const store_trial *trial, void *context, evocc_er
             return EVOCC_OK; /* a trial that lacks an objective never enters the front */
         }
     }
-    if (trial->id == 0) {
+    if (summary->baseline_values == NULL) {
         status = add_baseline(l, trial, values, error);
     }
     bool stands = !summary->compared || summary->objectives.count > 1 || trial->id == 0 ||
                   comparison_find(&l->pairs, trial->id) != NULL;
-    if (status == EVOCC_OK && summary->baseline_values != NULL && stands) {
+    if (status == EVOCC_OK && stands) {
         status = add_point(l, trial, values, error);
     }
     return status;

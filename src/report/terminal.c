@@ -85,8 +85,13 @@ static void front_rows(strbuf *out, const report_summary *summary)
 static void heading(strbuf *out, const report_summary *summary)
 {
     size_t valid = summary->outcome_counts[EVOCC_OUTCOME_OK];
-    strbuf_printf(out, "%s%s%s, %s, %s %s\n", summary->input, *summary->kernel == '\0' ? "" : ": ",
-                  summary->kernel, summary->arch, summary->compiler, summary->compiler_version);
+    strbuf_printf(out, "%s%s%s", summary->input, *summary->kernel == '\0' ? "" : ": ",
+                  summary->kernel);
+    if (*summary->compiler != '\0') {
+        strbuf_printf(out, ", %s, %s %s", summary->arch, summary->compiler,
+                      summary->compiler_version);
+    }
+    strbuf_putc(out, '\n');
     size_t searched = summary->trial_count - summary->trim_count;
     if (summary->exhausted) {
         strbuf_printf(out, "all %zu candidates of the space", searched);

@@ -40,6 +40,26 @@ evocc_status evocc_space_load(evocc_space **out, const char *path, evocc_error *
     return status;
 }
 
+evocc_status evocc_space_join(evocc_space **out, const evocc_space *const *parts, size_t count,
+                              evocc_error *error)
+{
+    evocc_space *space = NULL;
+    *out = NULL;
+    evocc_status status = space_new(&space, error);
+    for (size_t i = 0; status == EVOCC_OK && i < count; i++) {
+        status = space_add_all(space, parts[i], NULL, NULL, error);
+    }
+    if (status == EVOCC_OK) {
+        status = space_finish(space, error);
+    }
+    if (status != EVOCC_OK) {
+        space_free(space);
+        return status;
+    }
+    *out = space;
+    return EVOCC_OK;
+}
+
 void evocc_space_free(evocc_space *space)
 {
     space_free(space);

@@ -238,6 +238,22 @@ static store *store_new(const char *path)
     return s;
 }
 
+/* What a new database holds. */
+static evocc_status make_tables(store *s, evocc_error *error)
+{
+    char identity[96];
+    sqlite3_snprintf(sizeof identity, identity, "PRAGMA application_id=%d; PRAGMA user_version=%d;",
+                     APPLICATION_ID, SCHEMA_VERSION);
+    const char *const steps[] = {identity, "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
+                                 schema, schema_2};
+    evocc_status status = EVOCC_OK;
+    for (size_t i = 0; status == EVOCC_OK && i < sizeof steps / sizeof steps[0]; i++) {
+        status = store_execute(s, steps[i], error);
+    }
+    s->version = SCHEMA_VERSION;
+    return status;
+}
+
 evocc_status store_create(store **out, const char *path, evocc_error *error)
 {
     store *s = store_new(path);
@@ -262,22 +278,8 @@ evocc_status store_create(store **out, const char *path, evocc_error *error)
         status = connect(s, SQLITE_OPEN_READWRITE, error);
     }
     if (status == EVOCC_OK) {
-        char identity[96];
-        sqlite3_snprintf(sizeof identity, identity,
-                         "PRAGMA application_id=%d; PRAGMA user_version=%d;", APPLICATION_ID,
-                         SCHEMA_VERSION);
-        status = store_execute(s, identity, error);
+        status = make_tables(s, error);
     }
-    if (status == EVOCC_OK) {
-        status = store_execute(s, "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;", error);
-    }
-    if (status == EVOCC_OK) {
-        status = store_execute(s, schema, error);
-    }
-    if (status == EVOCC_OK) {
-        status = store_execute(s, schema_2, error);
-    }
-    s->version = SCHEMA_VERSION;
     if (status != EVOCC_OK) {
         store_discard(s);
         return status;
@@ -301,6 +303,22 @@ static evocc_status upgrade(store *s, evocc_error *error)
     }
     strbuf_dispose(&sql);
     return status;
+}
+
+evocc_status store_create_in_memory(store **out, evocc_error *error)
+{
+    store *s = store_new("the study in memory");
+    if (s == NULL) {
+        return error_no_memory(error);
+    }
+    int code = sqlite3_open_v2(":memory:", &s->database, SQLITE_OPEN_READWRITE, NULL);
+    evocc_status status = code == SQLITE_OK ? make_tables(s, error) : store_error(s, code, error);
+    if (status != EVOCC_OK) {
+        store_free(s);
+        return status;
+    }
+    *out = s;
+    return EVOCC_OK;
 }
 
 evocc_status store_open(store **out, const char *path, evocc_error *error)

@@ -13,6 +13,9 @@ typedef struct store store;
 /* Creates a new study file; an existing file is never touched (EVOCC_REFUSED). */
 evocc_status store_create(store **out, const char *path, evocc_error *error);
 
+/* One without a file, gone when it is freed. */
+evocc_status store_create_in_memory(store **out, evocc_error *error);
+
 /* Opens an existing one for writing. One writer: EVOCC_BUSY when another process has it;
    EVOCC_DAMAGED when it is no study file or a damaged one (it is left as it is). */
 evocc_status store_open(store **out, const char *path, evocc_error *error);
