@@ -1,9 +1,7 @@
+#include "cli/applied.h"
 #include "cli/cli.h"
 
-#include "acf/acf.h"
 #include "report/detail.h"
-#include "util/files.h"
-#include "util/mem.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -25,18 +23,6 @@ typedef struct difference {
     bool json, any;
     bool first; /* in the JSON array or object at hand */
 } difference;
-
-static evocc_status read_file(acf **out, const char *path, evocc_error *error)
-{
-    char *text = NULL;
-    size_t length = 0;
-    evocc_status status = file_read(&text, &length, path, ACF_SIZE_LIMIT, error);
-    if (status == EVOCC_OK) {
-        status = acf_read(out, text, length, path, error);
-    }
-    mem_free(text);
-    return status;
-}
 
 static void json_key(difference *d, const char *key)
 {
@@ -161,9 +147,9 @@ static int run(const void *values, const cli_operands *operands)
     acf *b = NULL;
     difference d = {.json = v->json};
     int exit_status = TROUBLE;
-    evocc_status status = read_file(&a, operands->items[0], &error);
+    evocc_status status = applied_read(&a, operands->items[0], &error);
     if (status == EVOCC_OK) {
-        status = read_file(&b, operands->items[1], &error);
+        status = applied_read(&b, operands->items[1], &error);
     }
     if (status != EVOCC_OK) {
         cli_fail(&cli_diff, &error);

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 static const cli_command *const commands[] = {
-    &cli_tune,   &cli_show, &cli_diff,   &cli_report,  &cli_export, &cli_studies,
+    &cli_tune,   &cli_show, &cli_diff,   &cli_explain, &cli_report, &cli_export, &cli_studies,
     &cli_spaces, &cli_run,  &cli_sample, &cli_compile, &cli_ptx,    &cli_doctor,
 };
 
