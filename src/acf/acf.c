@@ -87,8 +87,15 @@ static evocc_status copy_target(acf_object *object, const acf_target *from, evoc
         {&to->ptx, ACF_RULE_PTX, from->ptx},
     };
     evocc_status status = EVOCC_OK;
-    for (size_t i = 0; status == EVOCC_OK && i < sizeof fields / sizeof fields[0]; i++) {
+    bool host = from->compiler != NULL && acf_is_for_host(from->compiler);
+    size_t count = sizeof fields / sizeof fields[0] - (host ? 1 : 0); /* ptx is the last */
+    to->ptx = "";
+    for (size_t i = 0; status == EVOCC_OK && i < count; i++) {
         status = copy_text(fields[i].to, object, fields[i].rule, fields[i].from, error);
+    }
+    if (status == EVOCC_OK && host && from->ptx != NULL && from->ptx[0] != '\0') {
+        status = error_set(error, EVOCC_INVALID_ARGUMENT,
+                           "a controls file for %s cannot name a PTX", from->compiler);
     }
     return status == EVOCC_OK ? copy_base(object, from, error) : status;
 }

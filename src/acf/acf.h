@@ -24,7 +24,7 @@ typedef struct acf_target {
     const char *kernel;      /* the entry the study tuned; NULL when matching: any */
     const char *const *base; /* canonical options that affect code, as compiler/ptxas makes them */
     size_t base_count;
-    const char *ptx; /* "evocc-ptx-1:..." */
+    const char *ptx; /* "evocc-ptx-1:..."; "" of compilers that compile no PTX (acf_is_for_host) */
 } acf_target;
 
 typedef struct acf_control {
@@ -65,6 +65,10 @@ void acf_free(acf *file);
 #define ACF_MAGIC "evocc-acf:"
 #define ACF_MAGIC_LENGTH (sizeof ACF_MAGIC - 1)
 bool acf_is_ours(const char *text, size_t length);
+
+/* gcc, clang: their files are for whatever these compile under the same options; they name no PTX,
+   and their kernel is "*". */
+bool acf_is_for_host(const char *compiler);
 
 #define ACF_SIZE_LIMIT ((size_t)1 << 20) /* bytes; some 10,000 controls */
 

@@ -71,6 +71,9 @@ evocc_status acf_match(const acf *file, const acf_target *here, evocc_error *err
         if (fields[i].optional && fields[i].here == NULL) {
             continue;
         }
+        if (fields[i].file == target->ptx && acf_is_for_host(target->compiler)) {
+            continue; /* as the compilers agree, neither has one */
+        }
         if (!is_known(fields[i].here) || !is_known(fields[i].file)) {
             return error_set(error, EVOCC_MISMATCH,
                              "%s: it is unknown %s, and unknown "

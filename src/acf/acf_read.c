@@ -160,6 +160,12 @@ static evocc_status read_target(reader *r, const yaml_node *node)
     }
     const yaml_node *value = NULL;
     for (size_t i = 0; status == EVOCC_OK && i < sizeof fields / sizeof fields[0]; i++) {
+        bool optional = fields[i].rule == ACF_RULE_PTX && acf_is_for_host(target->compiler);
+        value = yaml_get(node, fields[i].key);
+        if (optional && value == NULL) {
+            target->ptx = "";
+            continue;
+        }
         status = find(&value, r, node, fields[i].key);
         if (status == EVOCC_OK) {
             status = read_text(fields[i].to, r, fields[i].rule, value);

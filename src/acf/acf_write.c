@@ -53,8 +53,11 @@ static void put_target(strbuf *out, const acf_target *target)
         strbuf_puts(out, i == 0 ? "" : ", ");
         strbuf_json_string(out, target->base[i]);
     }
-    strbuf_puts(out, "],\n      ptx: ");
-    strbuf_json_string(out, target->ptx);
+    strbuf_putc(out, ']');
+    if (target->ptx[0] != '\0') {
+        strbuf_puts(out, ",\n      ptx: ");
+        strbuf_json_string(out, target->ptx);
+    }
     strbuf_puts(out, "}\n");
 }
 

@@ -94,6 +94,11 @@ static bool obeys(acf_rule rule, const char *text)
                                       : true;
 }
 
+bool acf_is_for_host(const char *compiler)
+{
+    return strcmp(compiler, "gcc") == 0 || strcmp(compiler, "clang") == 0;
+}
+
 const char *acf_rule_what(acf_rule rule)
 {
     return rules[rule].what;

@@ -38,8 +38,10 @@ static void put_target(strbuf *out, const acf_target *target)
         strbuf_putc(out, ' ');
         strbuf_shell_word(out, target->base[i]);
     }
-    strbuf_printf(out, "%s\n  code      %s\n", target->base_count == 0 ? " (none)" : "",
-                  target->ptx);
+    strbuf_puts(out, target->base_count == 0 ? " (none)\n" : "\n");
+    if (target->ptx[0] != '\0') {
+        strbuf_printf(out, "  code      %s\n", target->ptx);
+    }
 }
 
 static void put_metric(strbuf *out, const acf_metric *metric, int width)

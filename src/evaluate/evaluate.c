@@ -8,6 +8,7 @@
  *   compile_outcome.c  whose fault the end of a compilation is
  *   finding.c          what became of one compilation
  *   canary.c           whether controls reach the compiler at all
+ *   evaluate_program.c a program of the host, built and run; program.c reads its file
  *   objective.c        what a study makes small or large
  *
  * Kinds of evaluation are vtables (evaluator_class); a new kind is one file. May use util, space,
@@ -37,6 +38,7 @@ static const evaluate_metric_info metrics[] = {
     [EVALUATE_ENERGY] = {"energy", "J", "of a launch, by the GPU's own counter", false, true},
     [EVALUATE_POWER] = {"power", "W", "while launches follow each other without a gap", false,
                         true},
+    [EVALUATE_SCORE] = {"score", "", "the number that a program prints of itself", true, true},
 };
 _Static_assert(sizeof metrics / sizeof *metrics == EVALUATE_METRIC_COUNT,
                "every metric has its row");

@@ -18,7 +18,7 @@ typedef struct evaluate_metric_info {
 } evaluate_metric_info;
 
 /* The metrics there are, as indexes of evaluate_metrics and of results: first what a static
-   evaluation gives, then what a GPU does. */
+   evaluation gives, then what a GPU does, then what a program says of itself. */
 enum {
     EVALUATE_REGISTERS,
     EVALUATE_SPILL_BYTES,
@@ -28,10 +28,11 @@ enum {
     EVALUATE_COMPILE_TIME,
     EVALUATE_RUNTIME,
     EVALUATE_ENERGY,
-    EVALUATE_POWER
+    EVALUATE_POWER,
+    EVALUATE_SCORE
 };
 #define EVALUATE_STATIC_COUNT 6
-#define EVALUATE_METRIC_COUNT 9
+#define EVALUATE_METRIC_COUNT 10
 /* An evaluator may have more of its own: "runtime@tall", that of one shape. */
 #define EVALUATE_METRICS_MAX 32
 const evaluate_metric_info *evaluate_metrics(size_t *count);

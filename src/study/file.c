@@ -176,7 +176,7 @@ static evocc_status save_texts(study *s, evocc_error *error)
         {"allow_numerics", s->allow_numerics ? "yes" : "no"},
         {"base", strbuf_text(&base)},
         {"objectives", strbuf_text(&objectives)},
-        {"compiler", compiler_ptxas.name},
+        {"compiler", study_compiler(s)->name},
         {"compiler_path", s->compiler.path},
     };
     evocc_status status = base.failed || objectives.failed ? error_no_memory(error) : EVOCC_OK;
@@ -280,6 +280,7 @@ static evocc_status copy_options(study *s, const study_options *options, evocc_e
     }
     s->base_count = options->base_count;
     s->whole_module = options->whole_module;
+    s->is_program = study_is_program(s->input_path);
     s->allow_numerics = options->allow_numerics;
     s->kernel_run.device = study_keep(s, options->gpu);
     s->objectives = options->objectives;
@@ -297,7 +298,7 @@ static evocc_status copy_options(study *s, const study_options *options, evocc_e
         .generations = options->generations > 0 ? options->generations : GENERATIONS,
         .mutate_rate = options->mutate_rate > 0 ? options->mutate_rate : 0.1,
         .seed = options->seed,
-        .lag = study_is_workload(s->input_path) ? LAG : 0,
+        .lag = !s->is_program && study_is_workload(s->input_path) ? LAG : 0,
     };
     return s->kernel_run.device != NULL ? EVOCC_OK : error_no_memory(error);
 }
@@ -305,7 +306,7 @@ static evocc_status copy_options(study *s, const study_options *options, evocc_e
 /* Objectives that are there by themselves. */
 static evocc_status default_objectives(study *s, evocc_error *error)
 {
-    return s->objectives.count == 0 && study_is_workload(s->input_path)
+    return s->objectives.count == 0 && (s->is_program || study_is_workload(s->input_path))
                ? objective_list_add(&s->objectives, "runtime", false, error)
                : EVOCC_OK;
 }
@@ -421,6 +422,7 @@ static evocc_status load_texts(study *s, evocc_error *error)
 {
     const char *whole = "";
     const char *numerics = "";
+    const char *compiler_name = "";
     const char *objectives = "";
     const struct {
         const char *name;
@@ -431,6 +433,7 @@ static evocc_status load_texts(study *s, evocc_error *error)
         {"arch", &s->arch},
         {"kernel", &s->kernel},
         {"whole_module", &whole},
+        {"compiler", &compiler_name},
         {"allow_numerics", &numerics},
         {"objectives", &objectives},
     };
@@ -441,6 +444,7 @@ static evocc_status load_texts(study *s, evocc_error *error)
         }
     }
     s->whole_module = strcmp(whole, "yes") == 0;
+    s->is_program = strcmp(compiler_name, compiler_ptxas.name) != 0;
     s->allow_numerics = strcmp(numerics, "yes") == 0;
     return objective_list_parse(&s->objectives, objectives, error);
 }
@@ -546,7 +550,7 @@ static evocc_status note_known(const store_trial *trial, void *context, evocc_er
 /* The same GPU, under whatever index it is to be found now. */
 static evocc_status load_gpu(study *s, const char *device, evocc_error *error)
 {
-    if (device != NULL || !study_is_workload(s->input_path)) {
+    if (device != NULL || s->is_program || !study_is_workload(s->input_path)) {
         s->kernel_run.device = study_keep(s, device);
         return s->kernel_run.device != NULL ? EVOCC_OK : error_no_memory(error);
     }

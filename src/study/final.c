@@ -52,6 +52,7 @@ typedef struct final_round {
     size_t pair_count, pair_capacity;
     store_purpose purpose;    /* of the pairs that are being measured */
     const size_t *contenders; /* their indexes in `items` */
+    size_t program_turn;      /* of a program: whose turn it is among them */
 } final_round;
 
 static bool is_runtime(const char *metric)
@@ -185,7 +186,7 @@ static evocc_status prepare(final_round *f, evocc_error *error)
 {
     study *s = f->run->study;
     evocc_status status = EVOCC_OK;
-    for (size_t i = 0; status == EVOCC_OK && i < f->count; i++) {
+    for (size_t i = 0; !s->is_program && status == EVOCC_OK && i < f->count; i++) {
         finalist *who = &f->items[i];
         status = study_compile(&who->code, &who->code_length, s, who->candidate, error);
         if (status == EVOCC_OK) {
@@ -267,6 +268,35 @@ static evocc_status note_pair(void *context, size_t candidate, const gpu_result 
     return status;
 }
 
+/* One pair of runs of a program. */
+static evocc_status note_runs(void *context, double baseline_s, double tuned_s, evocc_error *error)
+{
+    final_round *f = context;
+    const pair p = {.trial = f->items[f->contenders[f->program_turn]].trial,
+                    .metric = EVALUATE_RUNTIME,
+                    .purpose = f->purpose,
+                    .baseline = baseline_s,
+                    .value = tuned_s};
+    f->run->pairs++;
+    study_report_progress(f->run);
+    return keep_pair(f, &p, error);
+}
+
+/* Programs run one after another; one that fails now is out. */
+static evocc_status measure_programs(final_round *f, size_t count, const stats_plan *plan,
+                                     evocc_error *error)
+{
+    evocc_status status = EVOCC_OK;
+    for (size_t i = 0; status == EVOCC_OK && i < count; i++) {
+        char detail[EVOCC_ERROR_SIZE];
+        finalist *who = &f->items[f->contenders[i]];
+        f->program_turn = i;
+        status = study_compare_program(&who->out, detail, f->run->study, who->candidate, plan,
+                                       f->run->wake_fd, note_runs, f, error);
+    }
+    return status;
+}
+
 static evocc_status measure_pairs(final_round *f, store_purpose purpose, const size_t *who,
                                   size_t count, const stats_plan *plan, evocc_error *error)
 {
@@ -279,6 +309,10 @@ static evocc_status measure_pairs(final_round *f, store_purpose purpose, const s
     r->phase = store_purpose_name(purpose);
     r->pairs = 0;
     r->pairs_most = count * plan->max_pairs;
+    if (status == EVOCC_OK && r->study->is_program) {
+        status = measure_programs(f, count, plan, error);
+        goto cleanup;
+    }
     if (status == EVOCC_OK) {
         for (size_t i = 0; i < count; i++) {
             requests[i] = request_of(&f->items[who[i]]);
@@ -295,6 +329,7 @@ static evocc_status measure_pairs(final_round *f, store_purpose purpose, const s
     for (size_t i = 0; status == EVOCC_OK && i < count; i++) {
         f->items[who[i]].out = results[i].outcome != EVOCC_OUTCOME_OK;
     }
+cleanup:
     mem_free(requests);
     mem_free(results);
     return status;
@@ -464,7 +499,7 @@ static evocc_status measure_all(final_round *f, evocc_error *error)
 {
     size_t who[FRONT_MAX];
     evocc_status status = prepare(f, error);
-    if (status == EVOCC_OK) {
+    if (status == EVOCC_OK && !f->run->study->is_program) { /* whose every run is checked */
         status = check_again(f, error);
     }
     if (status == EVOCC_OK && still_in(who, f) > 0) {
@@ -478,7 +513,7 @@ evocc_status study_compare_best(run *r, evocc_error *error)
     study *s = r->study;
     final_round f = {.run = r};
     char *done = NULL;
-    if (study_gpu(s) == NULL || !has_runtime(s) ||
+    if ((study_gpu(s) == NULL && !s->is_program) || !has_runtime(s) ||
         store_get(&done, s->store, "apart", NULL) == EVOCC_OK) {
         mem_free(done);
         return EVOCC_OK;

@@ -3,6 +3,7 @@
  *
  *   setup.c   from a configuration to a study that can run: input, kernel, compiler, space
  *   workload.c  the same where a workload is tuned: its module, its GPU, its parameters
+ *   program.c  the same where a program of the host is tuned
  *   file.c    the study file: new studies and resumed ones
  *   run.c     the loop
  *   trim.c    after the search: controls that do nothing are left out
@@ -14,10 +15,12 @@
 
 #include "compiler/compiler.h"
 #include "evaluate/evaluate.h"
+#include "evaluate/program.h"
 #include "gpu/gpu.h"
 #include "gpu/workload.h"
 #include "ptx/ptx.h"
 #include "search/search.h"
+#include "stats/stats.h"
 #include "study/study.h"
 #include "util/map.h"
 #include "util/mem.h"
@@ -84,6 +87,9 @@ struct study {
     evocc_search *search;
 
     study_kernel kernel_run; /* of a workload; .workload NULL: a module alone */
+    bool is_program;         /* a program of the host: then, from study_prepare on, */
+    program *program;        /* its file, */
+    const compiler *host;    /* and its compiler */
 
     /* state of the loop */
     study_known *known;
@@ -132,6 +138,28 @@ evocc_status study_launches_of(gpu_launch **out, void *context, const int32_t *g
 /* Opens the GPU and makes the evaluator that runs candidates on it. */
 evocc_status study_open_gpu(study *s, evocc_error *error);
 void study_kernel_dispose(study_kernel *k);
+
+/* ---- program.c ------------------------------------------------------------------------------- */
+
+bool study_is_program(const char *path);
+
+/* As study_prepare, without the search. `given`: the compiler's path; NULL: as the file says. */
+evocc_status study_prepare_program(study *s, const char *given, evocc_error *error);
+
+/* One pair of runs, in seconds. */
+typedef evocc_status study_program_pair(void *context, double baseline_s, double tuned_s,
+                                        evocc_error *error);
+/* As evaluate_program_compare. */
+evocc_status study_compare_program(bool *failed, char detail[EVOCC_ERROR_SIZE], study *s,
+                                   const char *candidate, const stats_plan *plan, int wake_fd,
+                                   study_program_pair *each, void *context, evocc_error *error);
+
+/* The compiler whose controls are searched. */
+const compiler *study_compiler(const study *s);
+
+/* The machine code of a candidate, built again. */
+evocc_status study_build_code(char **out, size_t *length, study *s, const int32_t *genes,
+                              evocc_error *error);
 
 /* A candidate that is being evaluated. */
 struct flight {

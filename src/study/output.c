@@ -106,8 +106,10 @@ static evocc_status write_point(study *s, const report_summary *summary, const r
     acf *file = NULL;
     strbuf found = {0};
     strbuf text = {0};
-    char ptx[PTX_NAME_SIZE];
-    ptx_normal_name(ptx, s->module);
+    char ptx[PTX_NAME_SIZE] = "";
+    if (s->module != NULL) {
+        ptx_normal_name(ptx, s->module);
+    }
     char *words = mem_strdup(point->candidate);
     acf_control *controls = mem_alloc(point->control_count + 1, sizeof *controls);
     acf_metric *metrics = mem_alloc(summary->metric_count + 1, sizeof *metrics);
@@ -117,7 +119,7 @@ static evocc_status write_point(study *s, const report_summary *summary, const r
         goto cleanup;
     }
     acf contents = {
-        .target = {.compiler = compiler_ptxas.name,
+        .target = {.compiler = study_compiler(s)->name,
                    .version = s->compiler.version,
                    .arch = s->arch,
                    .kernel = *s->kernel == '\0' ? "*" : s->kernel,

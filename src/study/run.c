@@ -410,7 +410,7 @@ static evocc_status check_baseline(study *s, bool fresh, evocc_error *error)
     if (baseline.outcome != EVOCC_OUTCOME_OK) {
         return error_set(error, EVOCC_PROCESS,
                          "the baseline does not %s (%s), so there is nothing to compare with: %s",
-                         study_gpu(s) != NULL ? "run" : "compile",
+                         study_gpu(s) != NULL || s->is_program ? "run" : "compile",
                          evocc_outcome_name(baseline.outcome), baseline.detail);
     }
     for (size_t i = 0; i < s->objectives.count; i++) {
@@ -437,7 +437,7 @@ static evocc_status keep_code(study *s, const char *name, const int32_t *genes, 
 {
     char *code = NULL;
     size_t length = 0;
-    evocc_status status = evaluate_static_cubin(&code, &length, s->compiling, genes, error);
+    evocc_status status = study_build_code(&code, &length, s, genes, error);
     if (status == EVOCC_OK) {
         status = store_put_artifact(s->store, name, code, length, error);
     }
@@ -658,7 +658,7 @@ evocc_status study_compile(char **out, size_t *length, study *s, const char *can
     int32_t *genes = NULL;
     evocc_status status = parse_candidate(&genes, s, candidate, error);
     if (status == EVOCC_OK) {
-        status = evaluate_static_cubin(out, length, s->compiling, genes, error);
+        status = study_build_code(out, length, s, genes, error);
     }
     mem_free(genes);
     return status;

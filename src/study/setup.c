@@ -32,6 +32,7 @@ void study_free(study *s)
     }
     space_free(s->space);
     compiler_identity_dispose(&s->compiler);
+    program_free(s->program);
     ptx_free(s->module);
     mem_free(s->input);
     mem_free(s->known);
@@ -333,6 +334,10 @@ evocc_status study_prepare(study *s, const char *ptxas, evocc_error *error)
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     if (s->workers == 0) {
         s->workers = cores > 0 ? (size_t)cores : 1;
+    }
+    if (s->is_program) {
+        evocc_status made = study_prepare_program(s, ptxas, error);
+        return made == EVOCC_OK ? make_search(s, error) : made;
     }
     evocc_status status = read_input(s, error);
     if (status == EVOCC_OK && *s->arch == '\0') {

@@ -30,7 +30,7 @@ static bool ends_with(const char *text, const char *end)
 
 bool study_is_workload(const char *path)
 {
-    return ends_with(path, ".yaml") || ends_with(path, ".yml");
+    return (ends_with(path, ".yaml") || ends_with(path, ".yml")) && !study_is_program(path);
 }
 
 void study_kernel_dispose(study_kernel *k)
