@@ -88,6 +88,7 @@ void parse_kept_enter(parser *p)
             k->function = f;
             k->active = keeps_names(p, f, k->shift);
             k->absent = (ptx_span){0, 0};
+            k->seen = PTX_NONE;
             k->statement = f->first_statement;
             k->end = f->first_statement + f->statement_count;
             return;
@@ -95,7 +96,9 @@ void parse_kept_enter(parser *p)
     }
 }
 
-/* The old statement that stands at or around this byte, as the next one; NULL: none does. */
+/* The old statement that stands at or around this byte, as the next one; NULL: none does. A
+   declaration or brace that was passed by without being read (the text before it made a comment of
+   it, say) ends the use of old statements. */
 static const ptx_statement *find_old(parser *p, uint32_t at, uint32_t *place)
 {
     parse_kept *k = &p->kept;
@@ -105,6 +108,10 @@ static const ptx_statement *find_old(parser *p, uint32_t at, uint32_t *place)
         if (*place != PTX_NONE && *place + ptx_span_length(s->span) > at) {
             return *place <= at ? s : NULL;
         }
+        if (k->statement != k->seen && shapes_names(k->old, s)) {
+            k->active = false;
+            return NULL;
+        }
     }
     return NULL;
 }
@@ -112,8 +119,10 @@ static const ptx_statement *find_old(parser *p, uint32_t at, uint32_t *place)
 /* A brace that was not there before: what follows may be in another scope. */
 void parse_kept_brace(parser *p, uint32_t at)
 {
+    parse_kept *k = &p->kept;
     uint32_t place;
-    p->kept.active = p->kept.active && find_old(p, at, &place) != NULL;
+    k->active = k->active && find_old(p, at, &place) != NULL;
+    k->seen = k->statement;
 }
 
 /* A name that was not declared before may be the meaning of one that is used. Passes declare many
@@ -122,7 +131,11 @@ void parse_kept_declares(parser *p, ptx_span name)
 {
     parse_kept *k = &p->kept;
     uint32_t place;
-    if (!k->active || find_old(p, name.begin, &place) != NULL) {
+    if (!k->active) {
+        return;
+    }
+    if (find_old(p, name.begin, &place) != NULL) {
+        k->seen = k->statement;
         return;
     }
     const char *text = ptx_at(p->module, name);
@@ -143,13 +156,14 @@ static ptx_span moved(ptx_span span, uint32_t by)
     return (ptx_span){span.begin + by, span.end + by}; /* modulo 2^32: also backwards */
 }
 
-/* The name in front of the ".x" of a part of a vector. */
-static ptx_span name_of(const parser *p, const ptx_leaf *leaf)
+/* The first token from here on. */
+static ptx_span first_token(const ptx_module *m, uint32_t begin, uint32_t end)
 {
-    const char *text = ptx_at(p->module, leaf->span);
-    const char *dot = leaf->component ? memchr(text, '.', ptx_span_length(leaf->span)) : NULL;
-    uint32_t end = dot == NULL ? leaf->span.end : leaf->span.begin + (uint32_t)(dot - text);
-    return (ptx_span){leaf->span.begin, end};
+    ptx_lexer lexer;
+    ptx_lexer_init(&lexer, m->text, end);
+    lexer.position = begin;
+    ptx_token token = ptx_lexer_next(&lexer);
+    return (ptx_span){token.begin, token.end};
 }
 
 static bool keep_register(parser *p, uint32_t *id, ptx_span name)
@@ -162,21 +176,17 @@ static bool keep_register(parser *p, uint32_t *id, ptx_span name)
     return true;
 }
 
-/* The guard, whose name the statement does not hold. */
+/* The guard, whose place the statement does not hold. */
 static bool keep_guard(parser *p, ptx_statement *s)
 {
-    ptx_lexer lexer;
-    if (p->kept.registers[s->guard] != PTX_NONE) {
-        s->guard = p->kept.registers[s->guard];
-        return true;
+    ptx_span name = {0, 0};
+    if (p->kept.registers[s->guard] == PTX_NONE) {
+        name = first_token(p->module, s->span.begin + 1, s->span.end);
+        if (s->guard_negated) {
+            name = first_token(p->module, name.end, s->span.end);
+        }
     }
-    ptx_lexer_init(&lexer, p->module->text, s->span.end);
-    lexer.position = s->span.begin + 1; /* @ */
-    ptx_token name = ptx_lexer_next(&lexer);
-    if (s->guard_negated) {
-        name = ptx_lexer_next(&lexer);
-    }
-    return keep_register(p, &s->guard, (ptx_span){name.begin, name.end});
+    return keep_register(p, &s->guard, name);
 }
 
 static bool keep_opcode(parser *p, ptx_statement *s)
@@ -197,8 +207,11 @@ static bool keep_leaf(parser *p, const ptx_leaf *old, uint32_t by)
     leaf.span = moved(leaf.span, by);
     if (leaf.kind != PTX_LEAF_REGISTER) {
         leaf.id = PTX_NONE;
-    } else if (!keep_register(p, &leaf.id, name_of(p, &leaf))) {
-        return false;
+    } else { /* a part of a vector: its name ends before the ".x" */
+        ptx_span name = leaf.component ? first_token(m, leaf.span.begin, leaf.span.end) : leaf.span;
+        if (!keep_register(p, &leaf.id, name)) {
+            return false;
+        }
     }
     if (!PARSE_ROOM(m->leaves, m->leaf_count, m->leaf_capacity)) {
         return parse_no_memory(p);
@@ -252,15 +265,6 @@ static bool ends_as_before(const parser *p, const ptx_statement *s)
     return !ptx_shift_edited(&k->shift, next);
 }
 
-static ptx_span label_name(const ptx_module *m, ptx_span label)
-{
-    ptx_lexer lexer;
-    ptx_lexer_init(&lexer, m->text, label.end);
-    lexer.position = label.begin;
-    ptx_token name = ptx_lexer_next(&lexer);
-    return (ptx_span){name.begin, name.end};
-}
-
 /* What a copy is besides the same text. */
 static bool keep_contents(parser *p, ptx_statement *s, const ptx_statement *old, uint32_t by)
 {
@@ -268,7 +272,7 @@ static bool keep_contents(parser *p, ptx_statement *s, const ptx_statement *old,
     case PTX_INSTRUCTION:
         return keep_instruction(p, s, by);
     case PTX_LABEL:
-        return parse_add_label(p, label_name(p->module, s->span));
+        return parse_add_label(p, first_token(p->module, s->span.begin, s->span.end));
     case PTX_LOC:
         if (!ends_as_before(p, old)) {
             return false;

@@ -38,6 +38,7 @@ typedef struct parse_kept {
     const ptx_function *function; /* the old one that is read again, while active */
     bool active;
     uint32_t statement, end; /* its next statement; behind its last */
+    uint32_t seen;           /* its declaration or brace that was read last */
     ptx_span absent;         /* of the text: is nowhere in its body */
     uint32_t *registers;     /* of an old register of this function: its id now, or PTX_NONE */
     uint32_t *opcodes;       /* likewise */
