@@ -1,8 +1,10 @@
 #include "cli/cli.h"
 
+#include "acf/acf.h"
 #include "gpu/build.h"
 #include "gpu/compare.h"
 #include "gpu/driver.h"
+#include "study/study.h"
 #include "util/error.h"
 #include "util/files.h"
 
@@ -12,9 +14,9 @@
 #include <string.h>
 
 typedef struct run_values {
-    const char *acf, *gpu;
+    const char *acf, *with, *ptxas, *gpu;
     size_t max_pairs;
-    bool energy, quick, json;
+    bool energy, quick, json, allow_numerics;
 } run_values;
 
 #define OFFSET(field) offsetof(run_values, field)
@@ -22,6 +24,10 @@ typedef struct run_values {
 static const cli_option options[] = {
     {"apply-controls", 0, "FILE", CLI_TEXT, OFFSET(acf),
      "an ACF; the module with it runs beside the module without"},
+    {"with", 0, "CANDIDATE", CLI_TEXT, OFFSET(with),
+     "controls as a study writes a trial, instead of an ACF: 'define/TILE=16 ptx/order@k=late'"},
+    {"ptxas", 0, "PATH", CLI_TEXT, OFFSET(ptxas), "the ptxas to use, with --with"},
+    {"allow-numerics", 0, NULL, CLI_FLAG, OFFSET(allow_numerics), "as for evocc tune"},
     {"gpu", 0, "GPU", CLI_TEXT, OFFSET(gpu), "index or UUID; default: the first"},
     {"max-pairs", 0, "N", CLI_COUNT, OFFSET(max_pairs),
      "most fresh processes for the comparison; default 60"},
@@ -36,8 +42,10 @@ typedef struct session {
     gpu_job job;
     launcher *l;
     gpu *g;
+    study *candidates;            /* that the controls are looked up in; NULL: a build does it */
     char *ptx, *baseline, *tuned; /* the latter is the baseline's without an ACF */
     size_t baseline_length, tuned_length;
+    gpu_launch *launches; /* of the tuned one; NULL: as the workload says */
     gpu_result result;
     gpu_comparison comparison;
     bool compared;
@@ -50,15 +58,18 @@ static void session_dispose(session *s)
     launcher_free(s->l);
     gpu_job_dispose(&s->job);
     workload_free(s->w);
+    study_free(s->candidates);
+    mem_free(s->launches);
     mem_free(s->ptx);
     mem_free(s->baseline);
     mem_free(s->tuned);
 }
 
+/* As a build would: the module through the wrapper, which applies the ACF. */
 static evocc_status build(session *s, const run_values *v, evocc_error *error)
 {
     char *self = NULL;
-    file_identity acf = {0};
+    file_identity file = {0};
     evocc_status status = launcher_new(&s->l, error);
     if (status == EVOCC_OK) {
         status = gpu_build_ptx(&s->ptx, s->w, NULL, s->l, error);
@@ -70,16 +81,61 @@ static evocc_status build(session *s, const run_values *v, evocc_error *error)
     if (status == EVOCC_OK && v->acf != NULL) {
         status = program_self(&self, error);
         if (status == EVOCC_OK) {
-            status = file_identify(&acf, v->acf, error); /* absolute: compilers run elsewhere */
+            status = file_identify(&file, v->acf, error); /* absolute: compilers run elsewhere */
         }
         if (status == EVOCC_OK) {
             status = gpu_build_cubin(&s->tuned, &s->tuned_length, s->w, s->l, s->ptx, self,
-                                     acf.path, error);
+                                     file.path, error);
         }
     }
-    mem_free(acf.path);
+    mem_free(file.path);
     mem_free(self);
     return status;
+}
+
+/* As a study does: for candidates given by their text, and for ACFs with application parameters,
+   which concern the front end and the launch, too. */
+static evocc_status build_candidate(session *s, const run_values *v, const char *path,
+                                    evocc_error *error)
+{
+    char *words = NULL;
+    study_options o = {
+        .input_path = path, .ptxas = v->ptxas, .workers = 1, .allow_numerics = v->allow_numerics};
+    evocc_status status = study_preview(&s->candidates, &o, error);
+    if (status == EVOCC_OK) {
+        status = study_compile(&s->baseline, &s->baseline_length, s->candidates, "", error);
+    }
+    if (status == EVOCC_OK && v->acf != NULL) {
+        status = study_candidate_of(&words, s->candidates, v->acf, error);
+    }
+    const char *candidate = words != NULL ? words : v->with;
+    if (status == EVOCC_OK && candidate != NULL) {
+        status = study_compile(&s->tuned, &s->tuned_length, s->candidates, candidate, error);
+    }
+    if (status == EVOCC_OK && candidate != NULL) {
+        status = study_launches(&s->launches, s->candidates, candidate, error);
+    }
+    mem_free(words);
+    return status;
+}
+
+/* Whether an ACF holds application parameters; false where it cannot be read: who applies it will
+   say why. */
+static bool has_parameters(const char *path)
+{
+    char *text = NULL;
+    size_t length;
+    acf *file = NULL;
+    bool found = false;
+    if (path != NULL && file_read(&text, &length, path, ACF_SIZE_LIMIT, NULL) == EVOCC_OK &&
+        acf_read(&file, text, length, path, NULL) == EVOCC_OK) {
+        for (size_t i = 0; i < file->control_count; i++) {
+            found = found || strncmp(file->controls[i].full_name, "define/", 7) == 0;
+        }
+    }
+    acf_free(file);
+    mem_free(text);
+    return found;
 }
 
 static evocc_status measure(session *s, const run_values *v, int wake_fd, evocc_error *error)
@@ -87,6 +143,7 @@ static evocc_status measure(session *s, const run_values *v, int wake_fd, evocc_
     const gpu_request request = {
         .image = s->tuned != NULL ? s->tuned : s->baseline,
         .image_length = s->tuned != NULL ? s->tuned_length : s->baseline_length,
+        .launches = s->launches,
         .check = true,
         .measure = true,
         .energy = v->energy,
@@ -131,7 +188,8 @@ static evocc_status do_all(session *s, const run_values *v, const char *path, ev
             gpu_get_info(s->g)->is_mig ? " (a MIG instance shares its counter)" : "");
     }
     if (status == EVOCC_OK) {
-        status = build(s, v, error);
+        bool by_study = v->with != NULL || v->ptxas != NULL || has_parameters(v->acf);
+        status = by_study ? build_candidate(s, v, path, error) : build(s, v, error);
     }
     return status == EVOCC_OK ? measure(s, v, cli_catch_signals(), error) : status;
 }
@@ -190,7 +248,7 @@ static void put_text(strbuf *out, const session *s)
     strbuf_printf(out, "outputs            right: %u input seeds, %u runs each\n",
                   s->job.check.seeds, s->job.check.repeats);
     strbuf_printf(out, "%-18s %14s%s\n", "shape", both ? "baseline" : "runtime",
-                  both ? "     with the ACF    gain" : "");
+                  both ? "          tuned    gain" : "");
     for (size_t i = 0; i < s->result.timing_count; i++) {
         const gpu_timing *t = &s->result.timings[i];
         put_pair(out, s->job.shapes[i].name, median_of(t->baseline, t->baseline_count),

@@ -9,6 +9,7 @@
 #include "evaluate/evaluate_workload.h"
 
 #include "evaluate/evaluate_kernel.h"
+#include "evaluate/objective.h"
 #include "util/clock.h"
 #include "util/error.h"
 
@@ -50,6 +51,21 @@ static const workload_evaluator *reading(const evaluator *e)
 
 /* ---- Metrics --------------------------------------------------------------------------------- */
 
+/* A shape's name as part of a metric's: what has a meaning in lists of objectives becomes '_'. */
+static char *metric_name(arena *texts, const char *shape)
+{
+    char name[OBJECTIVE_NAME_SIZE];
+    const char *base = evaluate_metrics(&(size_t){0})[EVALUATE_RUNTIME].name;
+    int used = snprintf(name, sizeof name, "%s@", base);
+    snprintf(name + used, sizeof name - (size_t)used, "%s", shape);
+    for (char *c = name + used; *c != '\0'; c++) {
+        bool plain = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') ||
+                     (*c >= '0' && *c <= '9') || *c == '_' || *c == '.' || *c == '-';
+        *c = plain ? *c : '_';
+    }
+    return arena_strdup(texts, name);
+}
+
 evocc_status evaluate_workload_metrics(evaluate_metric_info *out, size_t *count, const gpu_job *job,
                                        arena *texts, evocc_error *error)
 {
@@ -63,11 +79,9 @@ evocc_status evaluate_workload_metrics(evaluate_metric_info *out, size_t *count,
                          EVALUATE_METRICS_MAX - *count, job->shape_count);
     }
     for (size_t i = 0; i < job->shape_count; i++) {
-        char name[100];
-        snprintf(name, sizeof name, "%s@%.80s", all[EVALUATE_RUNTIME].name, job->shapes[i].name);
         evaluate_metric_info *row = &out[(*count)++];
         *row = all[EVALUATE_RUNTIME];
-        row->name = arena_strdup(texts, name);
+        row->name = metric_name(texts, job->shapes[i].name);
         row->help = "of a launch on this shape";
         if (row->name == NULL) {
             return error_no_memory(error);

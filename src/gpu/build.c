@@ -1,13 +1,14 @@
 #include "gpu/build.h"
 
 #include "compiler/compiler.h"
+#include "ptx/ptx.h"
 #include "util/error.h"
 #include "util/files.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { CUBIN_BYTES_MAX = 1 << 30 };
+enum { CUBIN_BYTES_MAX = 1 << 30, PTX_BYTES_MAX = 256 << 20 };
 static const double COMPILE_S = 600;
 
 /* The first line of what a compiler complained of, for one-line errors. */
@@ -50,14 +51,30 @@ static evocc_status run(compiler_command *command, launcher *l, evocc_error *err
     return status;
 }
 
-static void add_arch(compiler_command *command, const workload *w)
+static void add_arch(compiler_command *command, const char *arch)
 {
-    const workload_module *m = workload_get_module(w);
     char word[64];
-    if (*m->arch != '\0') {
-        snprintf(word, sizeof word, "-arch=%.48s", m->arch);
+    if (*arch != '\0') {
+        snprintf(word, sizeof word, "-arch=%.48s", arch);
         compiler_command_add(command, word);
     }
+}
+
+/* What the PTX itself is for, where the workload does not say; "" where it cannot be read: ptxas
+   will say why. */
+static void find_arch(char out[64], const workload *w, const char *ptx)
+{
+    char *text = NULL;
+    size_t length;
+    ptx_module *module = NULL;
+    const char *arch = workload_get_module(w)->arch;
+    if (*arch == '\0' && file_read(&text, &length, ptx, PTX_BYTES_MAX, NULL) == EVOCC_OK &&
+        ptx_parse(&module, text, length, ptx, NULL) == EVOCC_OK) {
+        arch = ptx_target(module);
+    }
+    snprintf(out, 64, "%.60s", arch);
+    ptx_free(module);
+    mem_free(text);
 }
 
 static void add_all(compiler_command *command, const char *const *words)
@@ -94,7 +111,7 @@ evocc_status gpu_build_ptx(char **out, const workload *w, const int64_t *values,
     if (status == EVOCC_OK) {
         compiler_command_add(&command, nvcc);
         compiler_command_add(&command, "-ptx");
-        add_arch(&command, w);
+        add_arch(&command, m->arch);
         add_all(&command, m->nvcc);
         add_defines(&command, w, values);
         compiler_command_add(&command, m->path);
@@ -129,13 +146,15 @@ evocc_status gpu_build_cubin(char **out, size_t *length, const workload *w, laun
                              evocc_error *error)
 {
     char *ptxas = NULL;
+    char arch[64];
     compiler_command command = {0};
     char *cubin = path_join(launcher_folder(l), acf != NULL ? "tuned.cubin" : "baseline.cubin");
     evocc_status status =
         cubin != NULL ? compiler_find(&ptxas, "ptxas", NULL, error) : error_no_memory(error);
     if (status == EVOCC_OK) {
+        find_arch(arch, w, ptx);
         put_ptxas(&command, ptxas, evocc, acf);
-        add_arch(&command, w);
+        add_arch(&command, arch);
         add_all(&command, workload_get_module(w)->ptxas);
         compiler_command_add(&command, ptx);
         compiler_command_add(&command, "-o");

@@ -284,10 +284,20 @@ void report_apply_command(strbuf *out, const report_detail *detail)
     }
     strbuf path = {0};
     report_result_path(&path, detail);
-    strbuf_printf(out, "evocc %s --apply-controls=", detail->summary->compiler);
+    bool workload = *report_detail_setting(detail, "workload_sha256") != '\0';
+    if (workload) { /* it says all the rest itself */
+        strbuf_puts(out, "evocc run ");
+        strbuf_shell_word(out, detail->summary->input);
+        strbuf_puts(out, " --apply-controls=");
+    } else {
+        strbuf_printf(out, "evocc %s --apply-controls=", detail->summary->compiler);
+    }
     strbuf_shell_word(out, strbuf_text(&path));
     out->failed = out->failed || path.failed;
     strbuf_dispose(&path);
+    if (workload) {
+        return;
+    }
     if (strcmp(report_detail_setting(detail, "allow_numerics"), "yes") == 0) {
         strbuf_puts(out, " --allow-numerics");
     }

@@ -99,6 +99,73 @@ static size_t known_metrics(acf_metric *metrics, const report_summary *summary,
     return count;
 }
 
+/* What an ACF of this study is for. `ptx` lives as long as the target. */
+static acf_target target_of(const study *s, char ptx[PTX_NAME_SIZE])
+{
+    *ptx = '\0';
+    if (s->module != NULL) {
+        ptx_normal_name(ptx, s->module);
+    }
+    return (acf_target){.compiler = study_compiler(s)->name,
+                        .version = s->compiler.version,
+                        .arch = s->arch,
+                        .kernel = *s->kernel == '\0' ? ACF_ALL_KERNELS : s->kernel,
+                        .base = s->canonical_base,
+                        .base_count = s->canonical_base_count,
+                        .ptx = ptx};
+}
+
+evocc_status study_candidate_of(char **out, const study *s, const char *acf_path,
+                                evocc_error *error)
+{
+    char *text = NULL;
+    size_t length;
+    acf *file = NULL;
+    char ptx[PTX_NAME_SIZE];
+    strbuf candidate = {0};
+    const acf_target here = target_of(s, ptx);
+    int32_t *genes = mem_alloc(space_count(s->space) + 1, sizeof *genes);
+    evocc_status status = genes != NULL ? file_read(&text, &length, acf_path, ACF_SIZE_LIMIT, error)
+                                        : error_no_memory(error);
+    if (status == EVOCC_OK) {
+        status = acf_read(&file, text, length, acf_path, error);
+    }
+    if (status == EVOCC_OK) {
+        status = acf_match(file, &here, error);
+    }
+    if (status == EVOCC_OK) {
+        status = acf_genes(genes, file, s->space, s->allow_numerics, error);
+    }
+    if (status == EVOCC_OK) {
+        space_candidate_text(&candidate, s->space, genes);
+        *out = strbuf_take(&candidate);
+        status = *out != NULL ? EVOCC_OK : error_no_memory(error);
+    }
+    strbuf_dispose(&candidate);
+    acf_free(file);
+    mem_free(genes);
+    mem_free(text);
+    return status;
+}
+
+/* "runtime@tall" is no word of the file; "runtime.tall" is. */
+static evocc_status name_keys(study *s, acf_metric *metrics, size_t count, evocc_error *error)
+{
+    for (size_t i = 0; i < count; i++) {
+        size_t length = strcspn(metrics[i].name, "@");
+        if (metrics[i].name[length] == '\0') {
+            continue;
+        }
+        char *key = arena_strdup(&s->texts, metrics[i].name);
+        if (key == NULL) {
+            return error_no_memory(error);
+        }
+        key[length] = '.';
+        metrics[i].name = key;
+    }
+    return EVOCC_OK;
+}
+
 static evocc_status write_point(study *s, const report_summary *summary, const report_point *point,
                                 const char *path, evocc_error *error)
 {
@@ -106,30 +173,27 @@ static evocc_status write_point(study *s, const report_summary *summary, const r
     acf *file = NULL;
     strbuf found = {0};
     strbuf text = {0};
-    char ptx[PTX_NAME_SIZE] = "";
-    if (s->module != NULL) {
-        ptx_normal_name(ptx, s->module);
-    }
+    char ptx[PTX_NAME_SIZE];
     char *words = mem_strdup(point->candidate);
     acf_control *controls = mem_alloc(point->control_count + 1, sizeof *controls);
     acf_metric *metrics = mem_alloc(summary->metric_count + 1, sizeof *metrics);
+    size_t metric_count = 0;
     found_lines(&found, summary, point);
     if (words == NULL || controls == NULL || metrics == NULL || found.failed) {
         status = error_no_memory(error);
         goto cleanup;
     }
+    metric_count = known_metrics(metrics, summary, point);
+    status = name_keys(s, metrics, metric_count, error);
+    if (status != EVOCC_OK) {
+        goto cleanup;
+    }
     acf contents = {
-        .target = {.compiler = study_compiler(s)->name,
-                   .version = s->compiler.version,
-                   .arch = s->arch,
-                   .kernel = *s->kernel == '\0' ? "*" : s->kernel,
-                   .base = s->canonical_base,
-                   .base_count = s->canonical_base_count,
-                   .ptx = ptx},
+        .target = target_of(s, ptx),
         .controls = controls,
         .control_count = split_controls(controls, words),
         .metrics = metrics,
-        .metric_count = known_metrics(metrics, summary, point),
+        .metric_count = metric_count,
         .found_extra = strbuf_text(&found),
     };
     status = acf_new(&file, &contents, error);

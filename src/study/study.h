@@ -88,6 +88,11 @@ bool study_allows_numerics(const study *s);
 evocc_status study_evaluate(evaluate_result *out, study *s, const char *candidate,
                             evocc_error *error);
 
+/* The candidate that an ACF holds, as text; mem_free. EVOCC_MISMATCH names the field in which the
+   file is for something else than what this study would tune. */
+evocc_status study_candidate_of(char **out, const study *s, const char *acf_path,
+                                evocc_error *error);
+
 /* Names and units of a result's metrics; borrowed. */
 const evaluate_metric_info *study_metrics(const study *s, size_t *count);
 

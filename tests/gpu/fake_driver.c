@@ -4,18 +4,27 @@
  *
  * A kernel's "machine code" is text: "fake NAME" and words after it, separated by blanks or
  * newlines; of an ELF file, what begins with its first "fake ". Every kernel computes y[i] = alpha
- * * x[i] for parameters (u32 n, f32 alpha, f32 *x, f32 *y), but: accumulate       y[i] += alpha *
- * x[i] time=US          a launch takes so many microseconds (100); noise=SHARE of it, evenly (0)
- * wrong=I          y[I] is off in its last bit off=SHARE   all of y is off by that share nan=I y[I]
- * is NaN unwritten=I y[I] is left alone race=N           every Nth launch of it is wrong  overrun
- * writes behind y clobber writes into x illegal          illegal access                   hang
- * never ends lost the driver is lost               lost_once=F the same, if it can remove file F
- * ecc              an uncorrectable memory error    refuse      cannot be launched crash the
- * process dies invalid     cannot be loaded shared=BYTES     allows at most so much dynamic shared
- * memory only_grid=N      computes only if grid.x is N Environment: EVOCC_FAKE_GPUS (2) GPUs;
- * CUDA_VISIBLE_DEVICES as the real one (indexes); EVOCC_FAKE_MIG: UUIDs are those of MIG instances;
- * EVOCC_FAKE_MEMORY bytes (1 GiB); EVOCC_FAKE_NO_ENERGY: no counter; EVOCC_FAKE_STUCK_ENERGY: a
- * counter that stands still; EVOCC_FAKE_INIT: what cuInit returns.
+ * * x[i] for parameters (u32 n, f32 alpha, f32 *x, f32 *y), but:
+ *
+ * - accumulate: y[i] += alpha * x[i]
+ * - time=US: a launch takes so many microseconds (100); noise=SHARE of it, evenly (0)
+ * - aged=US: it takes so many less once the process has made 1000 launches
+ * - wrong=I: y[I] is off in its last bit
+ * - off=SHARE: all of y is off by that share
+ * - nan=I: y[I] is NaN; unwritten=I: y[I] is left alone
+ * - race=N: every Nth launch of it is wrong
+ * - overrun: writes behind y; clobber: writes into x
+ * - illegal: illegal access; hang: never ends; crash: the process dies
+ * - lost: the driver is lost; lost_once=F: the same, if it can remove file F
+ * - ecc: an uncorrectable memory error
+ * - refuse: cannot be launched; invalid: cannot be loaded
+ * - shared=BYTES: allows at most so much dynamic shared memory
+ * - only_grid=N: computes only if grid.x is N
+ *
+ * Environment: EVOCC_FAKE_GPUS (2) GPUs; CUDA_VISIBLE_DEVICES as the real one (indexes);
+ * EVOCC_FAKE_MIG: UUIDs are those of MIG instances; EVOCC_FAKE_MEMORY bytes (1 GiB);
+ * EVOCC_FAKE_NO_ENERGY: no counter; EVOCC_FAKE_STUCK_ENERGY: a counter that stands still;
+ * EVOCC_FAKE_INIT: what cuInit returns; EVOCC_FAKE_VERSION (999.1.2): of the driver.
  */
 #include "gpu/driver.h"
 
@@ -61,6 +70,7 @@ struct cu_stream_object {
 };
 
 static double clock_s; /* of the GPU */
+static unsigned long launches_made;
 static cu_result sticky;
 static bool hangs;
 static size_t memory_used;
@@ -208,7 +218,9 @@ static cu_result execute(const launch_node *node)
     if (sticky == CU_SUCCESS && !hangs && !(only > 0 && node->grid_x != (unsigned int)only)) {
         compute(node);
     }
-    clock_s += number(text, "time", 100) * 1e-6 * (1 + number(text, "noise", 0) * noise());
+    double us = number(text, "time", 100) - (launches_made > 1000 ? number(text, "aged", 0) : 0);
+    launches_made++;
+    clock_s += us * 1e-6 * (1 + number(text, "noise", 0) * noise());
     return CU_SUCCESS;
 }
 
@@ -603,7 +615,8 @@ EXPORT(nvmlDeviceGetDeviceHandleFromMigDeviceHandle, (void *instance, void **out
 
 EXPORT(nvmlSystemGetDriverVersion, (char *out, unsigned int size))
 {
-    snprintf(out, size, "999.1.2");
+    const char *version = getenv("EVOCC_FAKE_VERSION");
+    snprintf(out, size, "%s", version != NULL ? version : "999.1.2");
     return 0;
 }
 

@@ -5,6 +5,7 @@
  *
  *     base 128           microseconds of a launch without any rule; the first line
  *     salt 16            so many different codes besides (0: one for all that is the same)
+ *     spread 8           up to so many microseconds more, by chance
  *     WORD -8            so many microseconds less (+: more) where WORD is part of an option or of
  *                        the PTX
  *     WORD wrong=3       these words of the fake driver are added there
@@ -27,7 +28,7 @@ typedef struct compilation {
     char ptx[TEXT_SIZE], options[TEXT_SIZE], entry[64];
     const char *input, *output;
     double base_us;
-    unsigned salt;
+    unsigned salt, spread;
     char words[WORDS_SIZE];
 } compilation;
 
@@ -78,6 +79,8 @@ static bool apply_rule(compilation *c, const char *word, const char *effect)
         c->base_us = strtod(effect, NULL);
     } else if (strcmp(word, "salt") == 0) {
         c->salt = (unsigned)strtoul(effect, NULL, 10);
+    } else if (strcmp(word, "spread") == 0) {
+        c->spread = (unsigned)strtoul(effect, NULL, 10);
     } else if (strstr(c->options, word) == NULL && strstr(c->ptx, word) == NULL) {
         return true;
     } else if (*effect == '+' || *effect == '-') {
@@ -116,8 +119,8 @@ static bool apply_rules(compilation *c, const char *self)
     return true;
 }
 
-/* FNV-1a of options and PTX: which of the `salt` codes it is. */
-static unsigned salt_of(const compilation *c)
+/* FNV-1a of options and PTX: what differs does so by chance, and always alike. */
+static uint64_t chance_of(const compilation *c)
 {
     uint64_t hash = 14695981039346656037U;
     const char *texts[] = {c->options, c->ptx};
@@ -126,16 +129,18 @@ static unsigned salt_of(const compilation *c)
             hash = (hash ^ (unsigned char)*at) * 1099511628211U;
         }
     }
-    return c->salt > 0 ? (unsigned)(hash >> 20) % c->salt : 0;
+    return hash >> 20;
 }
 
 static bool write_cubin(const compilation *c)
 {
     char text[TEXT_SIZE];
     char names[128] = "";
-    unsigned salt = salt_of(c);
+    uint64_t chance = chance_of(c);
+    unsigned salt = c->salt > 0 ? (unsigned)(chance % c->salt) : 0;
+    unsigned spread = c->spread > 0 ? (unsigned)(chance / 64 % c->spread) : 0;
     int length = snprintf(text, sizeof text, "fake %s time=%.17g salt=%u%s", c->entry,
-                          c->base_us + salt, salt, c->words);
+                          c->base_us + spread, salt, c->words);
     size_t names_size = 1 + (size_t)snprintf(names + 1, sizeof names - 1, ".shstrtab") + 1;
     size_t text_name = names_size;
     names_size +=
