@@ -95,6 +95,20 @@ static void add_defines(compiler_command *command, const workload *w, const int6
     }
 }
 
+static void put_nvcc(compiler_command *command, const char *nvcc, const workload *w,
+                     const int64_t *values, const char *output)
+{
+    const workload_module *m = workload_get_module(w);
+    compiler_command_add(command, nvcc);
+    compiler_command_add(command, "-ptx");
+    add_arch(command, m->arch);
+    add_all(command, m->nvcc);
+    add_defines(command, w, values);
+    compiler_command_add(command, m->path);
+    compiler_command_add(command, "-o");
+    compiler_command_add(command, output);
+}
+
 evocc_status gpu_build_ptx(char **out, const workload *w, const int64_t *values, launcher *l,
                            evocc_error *error)
 {
@@ -109,14 +123,7 @@ evocc_status gpu_build_ptx(char **out, const workload *w, const int64_t *values,
     evocc_status status =
         ptx != NULL ? compiler_find(&nvcc, "nvcc", NULL, error) : error_no_memory(error);
     if (status == EVOCC_OK) {
-        compiler_command_add(&command, nvcc);
-        compiler_command_add(&command, "-ptx");
-        add_arch(&command, m->arch);
-        add_all(&command, m->nvcc);
-        add_defines(&command, w, values);
-        compiler_command_add(&command, m->path);
-        compiler_command_add(&command, "-o");
-        compiler_command_add(&command, ptx);
+        put_nvcc(&command, nvcc, w, values, ptx);
         status = run(&command, l, error);
     }
     if (status == EVOCC_OK) {
@@ -126,6 +133,76 @@ evocc_status gpu_build_ptx(char **out, const workload *w, const int64_t *values,
     compiler_command_dispose(&command);
     mem_free(nvcc);
     mem_free(ptx);
+    return status;
+}
+
+static char *variant_path(const launcher *l, uint64_t index)
+{
+    char name[40];
+    snprintf(name, sizeof name, "variant-%llu.ptx", (unsigned long long)index);
+    return path_join(launcher_folder(l), name);
+}
+
+static evocc_status begin_variant(const gpu_variant *v, uint64_t index, const workload *w,
+                                  const char *nvcc, launcher *l, evocc_error *error)
+{
+    compiler_command command = {0};
+    char *output = variant_path(l, index);
+    evocc_status status = output != NULL ? EVOCC_OK : error_no_memory(error);
+    if (status == EVOCC_OK) {
+        put_nvcc(&command, nvcc, w, v->values, output);
+        status = command.failed ? error_no_memory(error) : EVOCC_OK;
+    }
+    if (status == EVOCC_OK) {
+        const process_request request = {.argv = (const char *const *)command.argv,
+                                         .folder = launcher_folder(l),
+                                         .deadline_s = COMPILE_S};
+        status = launcher_submit(l, index, &request, error);
+    }
+    compiler_command_dispose(&command);
+    mem_free(output);
+    return status;
+}
+
+/* Source that does not compile is the variant's own affair. */
+static evocc_status end_variant(gpu_variant *v, uint64_t index, const char *nvcc, launcher *l,
+                                const process_result *result, evocc_error *error)
+{
+    evocc_error why = {0};
+    char *output = variant_path(l, index);
+    evocc_status status = output != NULL ? EVOCC_OK : error_no_memory(error);
+    if (status == EVOCC_OK && (result->end != PROCESS_EXITED || result->exit_status != 0)) {
+        (void)failed(nvcc, result, &why);
+        v->why = mem_strdup(why.message);
+        status = v->why != NULL ? EVOCC_OK : error_no_memory(error);
+    } else if (status == EVOCC_OK) {
+        status = file_read(&v->text, &v->length, output, PTX_BYTES_MAX, error);
+    }
+    mem_free(output);
+    return status;
+}
+
+evocc_status gpu_build_variants(gpu_variant *variants, size_t count, const workload *w, launcher *l,
+                                size_t workers, int wake_fd, evocc_error *error)
+{
+    char *nvcc = NULL;
+    evocc_status status = compiler_find(&nvcc, "nvcc", NULL, error);
+    if (status == EVOCC_OK) {
+        status = launcher_limit(l, workers, error);
+    }
+    for (size_t i = 0; status == EVOCC_OK && i < count; i++) {
+        status = begin_variant(&variants[i], i, w, nvcc, l, error);
+    }
+    for (size_t done = 0; status == EVOCC_OK && done < count; done++) {
+        uint64_t index;
+        process_result result = {0};
+        status = launcher_wait(l, -1, wake_fd, &index, &result, error);
+        if (status == EVOCC_OK) {
+            status = end_variant(&variants[index], index, nvcc, l, &result, error);
+        }
+        process_result_dispose(&result);
+    }
+    mem_free(nvcc);
     return status;
 }
 

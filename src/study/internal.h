@@ -132,6 +132,9 @@ evocc_status study_bind_ptx_controls(study *s, size_t first, evocc_error *error)
 /* For evaluate_static_options; the context is the study. */
 evocc_status study_module_of(const ptx_module **out, void *context, const int32_t *genes,
                              evocc_error *error);
+/* Makes all modules that the parameters allow, on all cores, where they are few: a search would
+   wait for the front end again and again. */
+evocc_status study_make_variants(study *s, int wake_fd, evocc_error *error);
 /* The launches of a candidate, one a shape; NULL: the job's own. mem_free. */
 evocc_status study_launches_of(gpu_launch **out, void *context, const int32_t *genes,
                                evocc_error *error);

@@ -549,6 +549,9 @@ evocc_status study_run(study *s, study_progress_function progress, void *context
     if (status == EVOCC_OK && is_ideal(s, s->baseline_values)) {
         r.ended = "ideal";
     } else if (status == EVOCC_OK) {
+        status = study_make_variants(s, wake_fd, error);
+    }
+    if (status == EVOCC_OK && r.ended == NULL) {
         r.search_s = clock_now_s();
         status = search_to_end(&r, error);
         r.searched_s = clock_now_s();

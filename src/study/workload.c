@@ -290,39 +290,136 @@ static const study_variant *find_variant(const study *s, const int64_t *values)
     return NULL;
 }
 
-/* Takes the values over. A source that does not compile under them is remembered, too. */
-static evocc_status add_variant(const study_variant **out, study *s, int64_t *values,
-                                evocc_error *error)
+/* Takes over what `made` owns, the values included, whatever comes back. */
+static evocc_status keep_variant(study *s, int64_t *values, gpu_variant *made, evocc_error *error)
 {
     study_kernel *k = &s->kernel_run;
-    study_variant v = {.values = values};
-    size_t length;
     evocc_error why = {0};
-    evocc_status status =
-        mem_grow(&k->variants, &k->variant_capacity, k->variant_count + 1, sizeof v)
-            ? EVOCC_OK
-            : error_no_memory(error);
-    if (status == EVOCC_OK && k->front == NULL) {
-        status = launcher_new(&k->front, error); /* the other one is busy compiling */
+    study_variant v = {.values = values, .text = made->text, .why = made->why};
+    const char *path = workload_get_module(k->workload)->path;
+    evocc_status status = EVOCC_OK;
+    if (made->text != NULL &&
+        ptx_parse(&v.module, made->text, made->length, path, &why) != EVOCC_OK) {
+        v.why = mem_strdup(why.message);
+        status = v.why != NULL ? EVOCC_OK : error_no_memory(error);
     }
-    if (status == EVOCC_OK) {
-        evocc_status made = make_module(&v.text, &length, &v.module, s, k->front, values, &why);
-        if (made == EVOCC_PROCESS || made == EVOCC_PARSE || made == EVOCC_TIMEOUT) {
-            v.why = mem_strdup(why.message);
-            status = v.why != NULL ? EVOCC_OK : error_no_memory(error);
-        } else if (made != EVOCC_OK) {
-            status = error_set(error, made, "%s", why.message);
-        }
+    if (status == EVOCC_OK &&
+        !mem_grow(&k->variants, &k->variant_capacity, k->variant_count + 1, sizeof v)) {
+        status = error_no_memory(error);
     }
     if (status != EVOCC_OK) {
-        mem_free(values);
+        mem_free(v.values);
         mem_free(v.text);
+        mem_free(v.why);
         ptx_free(v.module);
         return status;
     }
-    k->variants[k->variant_count] = v;
-    *out = &k->variants[k->variant_count++];
+    k->variants[k->variant_count++] = v;
     return EVOCC_OK;
+}
+
+/* Takes the values over. The one launcher is busy compiling, so the front end has another. */
+static evocc_status make_variants(study *s, int64_t **values, size_t count, int wake_fd,
+                                  evocc_error *error)
+{
+    study_kernel *k = &s->kernel_run;
+    gpu_variant *made = mem_alloc(count + 1, sizeof *made);
+    evocc_status status = made != NULL ? EVOCC_OK : error_no_memory(error);
+    for (size_t i = 0; status == EVOCC_OK && i < count; i++) {
+        made[i].values = values[i];
+    }
+    if (status == EVOCC_OK && k->front == NULL) {
+        status = launcher_new(&k->front, error);
+    }
+    if (status == EVOCC_OK && count > 0) {
+        status = gpu_build_variants(made, count, k->workload, k->front, s->workers, wake_fd, error);
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (status == EVOCC_OK) {
+            status = keep_variant(s, values[i], &made[i], error);
+        } else {
+            mem_free(values[i]);
+            mem_free(made != NULL ? made[i].text : NULL);
+            mem_free(made != NULL ? made[i].why : NULL);
+        }
+    }
+    mem_free(made);
+    return status;
+}
+
+/* More than this are made one by one, as candidates have them. */
+enum { VARIANTS_AHEAD = 256 };
+
+/* The next assignment of the parameters, counting up; false behind the last. */
+static bool next_assignment(int32_t *genes, const study *s)
+{
+    size_t count = workload_parameter_count(s->kernel_run.workload);
+    for (size_t i = 0; i < count; i++) {
+        if (++genes[i] < space_get(s->space, i)->size) {
+            return true;
+        }
+        genes[i] = 0;
+    }
+    return false;
+}
+
+static double assignment_count(const workload *w)
+{
+    double product = 1;
+    for (size_t i = 0; i < workload_parameter_count(w); i++) {
+        product *= (double)workload_get_parameter(w, i)->value_count;
+    }
+    return product;
+}
+
+/* Those that the constraints allow and that are not the defaults. *count of them, whose values are
+   the caller's to free. */
+static evocc_status list_assignments(int64_t **out, size_t *count, const study *s,
+                                     evocc_error *error)
+{
+    size_t controls = space_count(s->space);
+    size_t parameters = workload_parameter_count(s->kernel_run.workload);
+    int32_t *all = mem_alloc(controls + 1, sizeof *all);
+    int32_t *canonical = mem_alloc(controls + 1, sizeof *canonical);
+    evocc_status status = all != NULL && canonical != NULL ? EVOCC_OK : error_no_memory(error);
+    for (size_t i = parameters; status == EVOCC_OK && i < controls; i++) {
+        all[i] = SPACE_ABSENT;
+    }
+    for (bool more = true; status == EVOCC_OK && more; more = next_assignment(all, s)) {
+        bool changed;
+        memcpy(canonical, all, controls * sizeof *all);
+        space_canonicalise(s->space, canonical);
+        if (space_check(s->space, canonical, NULL) != EVOCC_OK) {
+            continue;
+        }
+        status = parameter_values(&out[*count], &changed, s, canonical, error);
+        if (status == EVOCC_OK && (!changed || find_variant(s, out[*count]) != NULL)) {
+            mem_free(out[*count]);
+        } else if (status == EVOCC_OK) {
+            (*count)++;
+        }
+    }
+    mem_free(all);
+    mem_free(canonical);
+    return status;
+}
+
+evocc_status study_make_variants(study *s, int wake_fd, evocc_error *error)
+{
+    const workload *w = s->kernel_run.workload;
+    int64_t *values[VARIANTS_AHEAD];
+    size_t count = 0;
+    if (w == NULL || workload_parameter_count(w) == 0 || assignment_count(w) > VARIANTS_AHEAD) {
+        return EVOCC_OK;
+    }
+    evocc_status status = list_assignments(values, &count, s, error);
+    if (status != EVOCC_OK) {
+        for (size_t i = 0; i < count; i++) {
+            mem_free(values[i]);
+        }
+        return status;
+    }
+    return make_variants(s, values, count, wake_fd, error);
 }
 
 evocc_status study_module_of(const ptx_module **out, void *context, const int32_t *genes,
@@ -339,7 +436,8 @@ evocc_status study_module_of(const ptx_module **out, void *context, const int32_
     if (!changed || v != NULL) {
         mem_free(values);
     } else {
-        status = add_variant(&v, s, values, error);
+        status = make_variants(s, &values, 1, -1, error);
+        v = status == EVOCC_OK ? &s->kernel_run.variants[s->kernel_run.variant_count - 1] : NULL;
     }
     if (status != EVOCC_OK) {
         return status;
