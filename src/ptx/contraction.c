@@ -4,8 +4,6 @@
 
 #include <string.h>
 
-typedef enum form { OTHER, PRODUCT, SUM, COPY } form;
-
 /* Bit of an opcode's type, its last part; 0 for none that contracts. */
 static uint8_t type_bit(const char *opcode)
 {
@@ -26,20 +24,20 @@ static bool states_rounding(const char *opcode)
            ptx_opcode_has(opcode, ".rm") || ptx_opcode_has(opcode, ".rp");
 }
 
-static form form_of(uint8_t *type, const ptx_module *m, const ptx_statement *s)
+ptx_rounding_form ptx_rounding_form_of(uint8_t *type, const ptx_module *m, const ptx_statement *s)
 {
     *type = 0;
     if (s->kind != PTX_INSTRUCTION) {
-        return OTHER;
+        return PTX_ROUNDS_NOT;
     }
     const char *opcode = m->opcodes[s->opcode].text;
     if (strncmp(opcode, "mov.", 4) == 0 || strncmp(opcode, "neg.", 4) == 0) {
-        return COPY;
+        return PTX_COPY;
     }
     bool product = strncmp(opcode, "mul.", 4) == 0;
     bool sum = strncmp(opcode, "add.", 4) == 0 || strncmp(opcode, "sub.", 4) == 0;
     *type = (product || sum) && !states_rounding(opcode) ? type_bit(opcode) : 0;
-    return *type == 0 ? OTHER : product ? PRODUCT : SUM;
+    return *type == 0 ? PTX_ROUNDS_NOT : product ? PTX_PRODUCT : PTX_SUM;
 }
 
 uint8_t ptx_contraction_types(const ptx_module *module, const ptx_function *function)
@@ -47,15 +45,16 @@ uint8_t ptx_contraction_types(const ptx_module *module, const ptx_function *func
     uint8_t products = 0, sums = 0;
     for (uint32_t i = 0; i < function->statement_count; i++) {
         uint8_t type;
-        form what = form_of(&type, module, &module->statements[function->first_statement + i]);
-        products |= what == PRODUCT ? type : 0;
-        sums |= what == SUM ? type : 0;
+        ptx_rounding_form what =
+            ptx_rounding_form_of(&type, module, &module->statements[function->first_statement + i]);
+        products |= what == PTX_PRODUCT ? type : 0;
+        sums |= what == PTX_SUM ? type : 0;
     }
     return products & sums;
 }
 
-/* Tried one by one: what keeps a product and a sum around it apart. rem.u32 did not, but might. */
-static bool parts_block(const char *opcode)
+/* Tried one by one. rem.u32 did not, but might. */
+bool ptx_rounding_parts_block(const char *opcode)
 {
     static const char *const always[] = {"membar", "fence", "rem", "setmaxnreg", "griddepcontrol"};
     static const char *const exact[] = {"div", "rcp", "sqrt"};
@@ -80,14 +79,13 @@ ptx_access ptx_contraction_access(const ptx_module *m, const ptx_statement *s, u
     if (types == 0 || s->kind != PTX_INSTRUCTION) {
         return PTX_ACCESS_NONE;
     }
-    form_of(&type, m, s);
-    return (type & types) != 0                       ? PTX_ACCESS_READ
-           : parts_block(m->opcodes[s->opcode].text) ? PTX_ACCESS_WRITE
-                                                     : PTX_ACCESS_NONE;
+    ptx_rounding_form_of(&type, m, s);
+    return (type & types) != 0                                    ? PTX_ACCESS_READ
+           : ptx_rounding_parts_block(m->opcodes[s->opcode].text) ? PTX_ACCESS_WRITE
+                                                                  : PTX_ACCESS_NONE;
 }
 
-/* The register of a plain operand; PTX_NONE for others, and where there is none. */
-static uint32_t register_of(const ptx_module *m, const ptx_statement *s, uint32_t operand)
+uint32_t ptx_plain_register(const ptx_module *m, const ptx_statement *s, uint32_t operand)
 {
     if (operand >= s->operand_count) {
         return PTX_NONE;
@@ -105,33 +103,36 @@ static bool reaches_sum(const ptx_facts *f, uint32_t id, uint8_t wanted)
     uint32_t local = id - f->function->first_register;
     for (uint32_t i = f->use_start[local]; i < f->use_start[local + 1]; i++) {
         uint8_t type;
-        form what = form_of(&type, f->module, &f->module->statements[f->uses[i]]);
-        if (what == COPY || (what == SUM && type == wanted)) {
+        ptx_rounding_form what =
+            ptx_rounding_form_of(&type, f->module, &f->module->statements[f->uses[i]]);
+        if (what == PTX_COPY || (what == PTX_SUM && type == wanted)) {
             return true;
         }
     }
     return false;
 }
 
-static bool comes_from_product(const ptx_facts *f, uint32_t id, uint8_t wanted)
+bool ptx_facts_from_product(const ptx_facts *f, uint32_t id, uint8_t wanted)
 {
     uint8_t type;
     const ptx_definition *d = ptx_facts_definition(f, id);
     if (d->count != 1) {
         return d->count > 1; /* not known */
     }
-    form what = form_of(&type, f->module, &f->module->statements[d->statement]);
-    return what == COPY || (what == PRODUCT && type == wanted);
+    ptx_rounding_form what =
+        ptx_rounding_form_of(&type, f->module, &f->module->statements[d->statement]);
+    return what == PTX_COPY || (what == PTX_PRODUCT && type == wanted);
 }
 
 /* What hands a product on takes part, too. */
 static bool copies_product(const ptx_facts *f, const ptx_statement *s)
 {
     uint8_t type = 0;
-    uint32_t id = s->operand_count == 2 ? register_of(f->module, s, 1) : PTX_NONE;
+    uint32_t id = s->operand_count == 2 ? ptx_plain_register(f->module, s, 1) : PTX_NONE;
     const ptx_definition *d = id != PTX_NONE ? ptx_facts_definition(f, id) : NULL;
     return d != NULL && d->count == 1 &&
-           form_of(&type, f->module, &f->module->statements[d->statement]) == PRODUCT &&
+           ptx_rounding_form_of(&type, f->module, &f->module->statements[d->statement]) ==
+               PTX_PRODUCT &&
            (type & f->contracted) != 0;
 }
 
@@ -140,87 +141,22 @@ bool ptx_facts_may_contract(const ptx_facts *f, uint32_t statement)
     uint8_t type;
     const ptx_module *m = f->module;
     const ptx_statement *s = &m->statements[statement];
-    form what = form_of(&type, m, s);
-    if (what == COPY) {
+    ptx_rounding_form what = ptx_rounding_form_of(&type, m, s);
+    if (what == PTX_COPY) {
         return copies_product(f, s);
     }
     if ((type & f->contracted) == 0) {
         return ptx_contraction_access(m, s, f->contracted) == PTX_ACCESS_WRITE;
     }
-    if (what == PRODUCT) {
-        uint32_t id = register_of(m, s, 0);
+    if (what == PTX_PRODUCT) {
+        uint32_t id = ptx_plain_register(m, s, 0);
         return id == PTX_NONE || reaches_sum(f, id, type);
     }
     for (uint32_t i = 1; i < s->operand_count; i++) {
-        uint32_t id = register_of(m, s, i);
-        if (id != PTX_NONE && comes_from_product(f, id, type)) {
+        uint32_t id = ptx_plain_register(m, s, i);
+        if (id != PTX_NONE && ptx_facts_from_product(f, id, type)) {
             return true;
         }
     }
     return false;
-}
-
-/* False when each reader of the product, and of what copies it, runs in the same iteration. */
-static bool is_carried(const ptx_facts *f, uint32_t statement, uint32_t id)
-{
-    const ptx_module *m = f->module;
-    const ptx_definition *d = ptx_facts_definition(f, id);
-    uint32_t local = id - f->function->first_register;
-    if (f->cfg->loop[ptx_facts_block(f, statement)] == PTX_NONE) {
-        return false;
-    }
-    if (d->count != 1) {
-        return true;
-    }
-    for (uint32_t i = f->use_start[local]; i < f->use_start[local + 1]; i++) {
-        uint8_t type;
-        uint32_t use = f->uses[i];
-        uint32_t block = ptx_facts_block(f, use);
-        bool below =
-            block == d->block ? use > statement : ptx_cfg_dominates(f->cfg, d->block, block);
-        bool copies = form_of(&type, m, &m->statements[use]) == COPY;
-        uint32_t copy = copies ? register_of(m, &m->statements[use], 0) : PTX_NONE;
-        if (!below || (copies && (copy == PTX_NONE || ptx_facts_definition(f, copy)->count != 1))) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool carries_product(const ptx_facts *f)
-{
-    for (uint32_t i = 0; i < f->function->statement_count; i++) {
-        uint8_t type;
-        uint32_t statement = f->function->first_statement + i;
-        const ptx_statement *s = &f->module->statements[statement];
-        if (form_of(&type, f->module, s) == PRODUCT && ptx_facts_may_contract(f, statement)) {
-            uint32_t id = register_of(f->module, s, 0);
-            if (id == PTX_NONE || is_carried(f, statement, id)) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
-evocc_status ptx_unrolls_exactly(bool *out, const ptx_module *module, const ptx_function *function,
-                                 evocc_error *error)
-{
-    ptx_facts *facts;
-    evocc_status status = ptx_facts_new(&facts, module, function, error);
-    if (status == EVOCC_OK) {
-        *out = !carries_product(facts);
-        ptx_facts_free(facts);
-    }
-    return status;
-}
-
-evocc_status ptx_unrolling_is_exact(bool *out, const ptx_module *module, evocc_error *error)
-{
-    *out = true;
-    evocc_status status = EVOCC_OK;
-    for (size_t i = 0; i < module->function_count && status == EVOCC_OK && *out; i++) {
-        status = ptx_unrolls_exactly(out, module, &module->functions[i], error);
-    }
-    return status;
 }

@@ -11,7 +11,28 @@
 #ifndef PTX_CONTRACTION_H
 #define PTX_CONTRACTION_H
 
-#include "ptx/module.h"
+#include "ptx/facts.h"
+
+typedef enum ptx_rounding_form {
+    PTX_ROUNDS_NOT,
+    PTX_PRODUCT, /* mul without stated rounding */
+    PTX_SUM,     /* add or sub without stated rounding */
+    PTX_COPY     /* mov or neg, which ptxas looks through */
+} ptx_rounding_form;
+
+/* `*type`: a bit for the type of a product or sum, else 0. */
+ptx_rounding_form ptx_rounding_form_of(uint8_t *type, const ptx_module *module,
+                                       const ptx_statement *statement);
+
+/* True for what keeps a product and a sum around it apart. */
+bool ptx_rounding_parts_block(const char *opcode);
+
+/* The register of a plain operand; PTX_NONE for others, and where there is none. */
+uint32_t ptx_plain_register(const ptx_module *module, const ptx_statement *statement,
+                            uint32_t operand);
+
+/* The register may hold a product of the type, or what hands one on. */
+bool ptx_facts_from_product(const ptx_facts *facts, uint32_t register_id, uint8_t type);
 
 /* Types, as bits, of which the function has both products and sums without stated rounding. */
 uint8_t ptx_contraction_types(const ptx_module *module, const ptx_function *function);

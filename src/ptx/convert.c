@@ -6,8 +6,7 @@
  *
  * Runs behind everything that numbers blocks.
  */
-#include "ptx/cfg.h"
-#include "ptx/dependences.h"
+#include "ptx/contraction.h"
 #include "ptx/pass.h"
 #include "util/error.h"
 
@@ -83,11 +82,51 @@ static uint32_t guardable(const ptx_module *m, const ptx_block *block, uint32_t 
     return count;
 }
 
-/* Whether block b, jumped over by the block before it, can be converted. */
-static bool find_triangle(triangle *out, const ptx_module *m, const ptx_cfg *cfg, uint32_t b,
-                          uint32_t limit)
+/* The statement hands a product without stated rounding on to another block. */
+static bool hands_on(const ptx_facts *f, uint32_t statement)
 {
-    const ptx_function *f = cfg->function;
+    uint8_t type;
+    const ptx_statement *s = &f->module->statements[statement];
+    ptx_rounding_form form = ptx_rounding_form_of(&type, f->module, s);
+    if ((form != PTX_PRODUCT && form != PTX_COPY) || !ptx_facts_may_contract(f, statement)) {
+        return false;
+    }
+    uint32_t id = ptx_plain_register(f->module, s, 0);
+    uint32_t local = id == PTX_NONE ? 0 : id - f->function->first_register;
+    for (uint32_t i = f->use_start[local]; id != PTX_NONE && i < f->use_start[local + 1]; i++) {
+        if (ptx_facts_block(f, f->uses[i]) != ptx_facts_block(f, statement)) {
+            return true;
+        }
+    }
+    return id == PTX_NONE;
+}
+
+/* Conversion makes one block of three, and ptxas joins products and sums of one block (it does so
+   under a guard, too, but for guarded products): so neither stands in the block, and no product
+   above is read from the block or behind it. */
+static bool keeps_rounding(const ptx_facts *f, const triangle *t)
+{
+    const ptx_module *m = f->module;
+    const ptx_block *inner = &m->blocks[t->block], *above = inner - 1;
+    for (uint32_t i = inner->first; f->contracted != 0 && i < inner->first + inner->count; i++) {
+        if (ptx_contraction_access(m, &m->statements[i], f->contracted) != PTX_ACCESS_NONE) {
+            return false;
+        }
+    }
+    for (uint32_t i = above->first; f->contracted != 0 && i < above->first + above->count; i++) {
+        if (hands_on(f, i)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Whether block b, jumped over by the block before it, can be converted. */
+static bool find_triangle(triangle *out, const ptx_facts *facts, uint32_t b, uint32_t limit)
+{
+    const ptx_module *m = facts->module;
+    const ptx_cfg *cfg = facts->cfg;
+    const ptx_function *f = facts->function;
     if (b == 0 || b + 1 >= cfg->count || cfg->number[b] == PTX_NONE ||
         cfg->predecessor_start[b + 1] != cfg->predecessor_start[b] + 1 ||
         cfg->predecessor[cfg->predecessor_start[b]] != b - 1 ||
@@ -102,7 +141,7 @@ static bool find_triangle(triangle *out, const ptx_module *m, const ptx_cfg *cfg
     }
     *out = (triangle){(uint32_t)(branch - m->statements), f->first_block + b};
     uint32_t count = guardable(m, &m->blocks[out->block], branch->guard);
-    return count > 0 && count <= limit;
+    return count > 0 && count <= limit && keeps_rounding(facts, out);
 }
 
 /* "@p " or "@!p ": when the branch is not taken. */
@@ -135,17 +174,17 @@ static void convert(ptx_edits *edits, const ptx_module *m, const triangle *t)
 
 static evocc_status enumerate(ptx_catalogue *c)
 {
-    ptx_cfg *cfg;
+    ptx_facts *facts;
     triangle t;
-    evocc_status status = ptx_cfg_new(&cfg, c->module, c->function, c->error);
+    evocc_status status = ptx_facts_new(&facts, c->module, c->function, c->error);
     if (status != EVOCC_OK) {
         return status;
     }
     bool any = false;
-    for (uint32_t b = 0; b < cfg->count && !any; b++) {
-        any = find_triangle(&t, c->module, cfg, b, limits[VALUE_COUNT - 1]);
+    for (uint32_t b = 0; b < facts->cfg->count && !any; b++) {
+        any = find_triangle(&t, facts, b, limits[VALUE_COUNT - 1]);
     }
-    ptx_cfg_free(cfg);
+    ptx_facts_free(facts);
     return any ? ptx_catalogue_add(c, "", values, VALUE_COUNT, 0, 1, c->pass->help) : EVOCC_OK;
 }
 
@@ -155,24 +194,24 @@ static evocc_status apply(ptx_edits *edits, const ptx_module *m, const ptx_choic
     evocc_status status = EVOCC_OK;
     for (size_t i = 0; i < count && status == EVOCC_OK; i++) {
         int32_t value;
-        ptx_cfg *cfg;
+        ptx_facts *facts;
         if (choices[i].site[0] != '\0') {
             return ptx_no_site(m, choices[i].setting, error);
         }
         status = ptx_choice_value(&value, &choices[i], values, VALUE_COUNT, error);
         if (status == EVOCC_OK) {
-            status = ptx_cfg_new(&cfg, m, choices[i].function, error);
+            status = ptx_facts_new(&facts, m, choices[i].function, error);
         }
         if (status != EVOCC_OK) {
             return status;
         }
-        for (uint32_t b = 0; b < cfg->count; b++) {
+        for (uint32_t b = 0; b < facts->cfg->count; b++) {
             triangle t;
-            if (find_triangle(&t, m, cfg, b, limits[value])) {
+            if (find_triangle(&t, facts, b, limits[value])) {
                 convert(edits, m, &t);
             }
         }
-        ptx_cfg_free(cfg);
+        ptx_facts_free(facts);
     }
     return status;
 }

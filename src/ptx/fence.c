@@ -128,13 +128,13 @@ static evocc_status enumerate(ptx_catalogue *c)
     const ptx_module *m = c->module;
     const ptx_function *f = c->function;
     size_t sites = 0;
-    bool exact;
+    bool offered;
     if (ptx_target_number(m) < 70) {
         return EVOCC_OK; /* before, lanes of a warp had to be together to meet */
     }
     /* A fence in a loop may keep ptxas from unrolling it (facts.h, contraction). */
-    evocc_status status = ptx_unrolls_exactly(&exact, m, f, c->error);
-    if (status != EVOCC_OK || !exact) {
+    evocc_status status = ptx_catalogue_unrolling(&offered, c);
+    if (status != EVOCC_OK || !offered) {
         return status;
     }
     for (uint32_t b = 0; b < f->block_count; b++) {

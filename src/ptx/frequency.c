@@ -31,9 +31,9 @@ static evocc_status enumerate(ptx_catalogue *c)
     if (f->block_count < 2) {
         return EVOCC_OK; /* only ratios between blocks matter: a single block has none */
     }
-    bool exact; /* it decides how often ptxas unrolls */
-    evocc_status status = ptx_unrolls_exactly(&exact, c->module, f, c->error);
-    if (status != EVOCC_OK || !exact) {
+    bool offered; /* it decides how often ptxas unrolls */
+    evocc_status status = ptx_catalogue_unrolling(&offered, c);
+    if (status != EVOCC_OK || !offered) {
         return status;
     }
     status = ptx_catalogue_add(c, "", wide_values, WIDE_COUNT, SPACE_ABSENT, 1, c->pass->help);

@@ -30,7 +30,9 @@ typedef struct ptx_catalogue {
     const ptx_limits *limits;
     const ptx_pass *pass;
     evocc_error *error;
-    int32_t wide; /* index of the wide control just added; SPACE_ABSENT: none */
+    int32_t wide;            /* index of the wide control just added; SPACE_ABSENT: none */
+    space_numerics numerics; /* of the controls to be added; at first the pass's own */
+    int8_t unrolls_exactly;  /* see ptx_catalogue_unrolling; negative: not known yet */
 } ptx_catalogue;
 
 struct ptx_pass {
@@ -56,6 +58,11 @@ const ptx_pass *ptx_pass_at(size_t index);
 evocc_status ptx_catalogue_add(ptx_catalogue *catalogue, const char *site,
                                const char *const *values, int32_t value_count,
                                int32_t default_index, size_t sites, const char *help);
+
+/* For passes that change how often ptxas unrolls loops: *offered false when that may change results
+   (ptx_unrolls_exactly) and the limits do not allow it. Where they do, what is added from here on
+   is marked so. */
+evocc_status ptx_catalogue_unrolling(bool *offered, ptx_catalogue *catalogue);
 
 /* The number in a site "v12"; reports EVOCC_NOT_FOUND when the site is not prefix and number. */
 evocc_status ptx_choice_number(uint32_t *out, const ptx_module *module, const ptx_choice *choice,

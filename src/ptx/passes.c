@@ -1,3 +1,4 @@
+#include "ptx/facts.h"
 #include "ptx/pass.h"
 
 #include "util/error.h"
@@ -47,7 +48,7 @@ evocc_status ptx_catalogue_add(ptx_catalogue *c, const char *site, const char *c
             .help = help,
             .source = c->pass->source,
             .kind = SPACE_CHOICE,
-            .numerics = c->pass->numerics,
+            .numerics = c->numerics,
             .choices = values,
             .size = value_count,
             .default_index = default_index,
@@ -67,6 +68,23 @@ evocc_status ptx_catalogue_add(ptx_catalogue *c, const char *site, const char *c
     return status;
 }
 
+evocc_status ptx_catalogue_unrolling(bool *offered, ptx_catalogue *c)
+{
+    if (c->unrolls_exactly < 0) {
+        bool exact;
+        evocc_status status = ptx_unrolls_exactly(&exact, c->module, c->function, c->error);
+        if (status != EVOCC_OK) {
+            return status;
+        }
+        c->unrolls_exactly = exact;
+    }
+    *offered = c->unrolls_exactly == 1 || (c->limits != NULL && c->limits->allow_numerics);
+    if (c->unrolls_exactly == 0 && c->numerics == SPACE_EXACT) {
+        c->numerics = SPACE_ROUNDING;
+    }
+    return EVOCC_OK;
+}
+
 static bool is_possible(const ptx_pass *pass, const ptx_module *module, const ptx_limits *limits)
 {
     if (pass->numerics != SPACE_EXACT && (limits == NULL || !limits->allow_numerics)) {
@@ -83,17 +101,19 @@ evocc_status ptx_add_controls(evocc_space *space, const ptx_module *module, cons
     if (function == NULL) {
         return error_set(error, EVOCC_NOT_FOUND, "%s: no entry %s", module->name, entry);
     }
+    ptx_catalogue catalogue = {.space = space,
+                               .module = module,
+                               .function = function,
+                               .limits = limits,
+                               .error = error,
+                               .unrolls_exactly = -1};
     for (size_t i = 0; i < PASS_COUNT; i++) {
         if (!is_possible(passes[i], module, limits)) {
             continue;
         }
-        ptx_catalogue catalogue = {.space = space,
-                                   .module = module,
-                                   .function = function,
-                                   .limits = limits,
-                                   .pass = passes[i],
-                                   .error = error,
-                                   .wide = SPACE_ABSENT};
+        catalogue.pass = passes[i];
+        catalogue.numerics = passes[i]->numerics;
+        catalogue.wide = SPACE_ABSENT;
         evocc_status status = passes[i]->enumerate(&catalogue);
         if (status != EVOCC_OK) {
             return status;

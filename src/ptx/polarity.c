@@ -42,11 +42,11 @@ static const ptx_forms forms = {form, values, sizeof values / sizeof *values};
 /* The wide form only: inverting adds blocks. */
 static evocc_status enumerate(ptx_catalogue *c)
 {
-    bool exact;
+    bool offered;
     const ptx_module *m = c->module;
     const ptx_function *f = c->function;
-    evocc_status status = ptx_unrolls_exactly(&exact, m, f, c->error);
-    if (status != EVOCC_OK || !exact) {
+    evocc_status status = ptx_catalogue_unrolling(&offered, c);
+    if (status != EVOCC_OK || !offered) {
         return status;
     }
     for (uint32_t i = f->first_statement; i < f->first_statement + f->statement_count; i++) {

@@ -147,10 +147,10 @@ static void do_loop(ptx_edits *edits, const ptx_module *m, const ptx_cfg *cfg, u
 
 static evocc_status enumerate(ptx_catalogue *c)
 {
-    bool exact;
+    bool offered;
     ptx_cfg *cfg;
-    evocc_status status = ptx_unrolls_exactly(&exact, c->module, c->function, c->error);
-    if (status != EVOCC_OK || !exact) {
+    evocc_status status = ptx_catalogue_unrolling(&offered, c);
+    if (status != EVOCC_OK || !offered) {
         return status;
     }
     status = ptx_cfg_new(&cfg, c->module, c->function, c->error);

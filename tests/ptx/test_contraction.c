@@ -193,6 +193,141 @@ static void loops_that_carry_products_are_left_alone(void **state)
     assert_true(unrolling_is_exact(used_up));
 }
 
+/* Each of these ptxas 13.0 joins where it unrolls the loop, and not where it does not: compiled
+   with and without `.pragma "nounroll"` the one has an FFMA where the other has FMUL and FADD. `4`
+   turns: all of the loop becomes one block. */
+static void unrolling_joins_across(void **state)
+{
+    (void)state;
+#define TURNS4 "add.s32 %r6, %r6, 1;\nsetp.lt.u32 %p1, %r6, 4;\n@%p1 bra L;\n"
+#define LOAD "L: ld.global.f32 %f4, [%rd6];\n"
+    static const char *const at_risk[] = {
+        /* the sum behind the loop, in front of it, on both sides of it */
+        LOAD "mul.f32 %f5, %f4, %f1;\n" TURNS4 "add.f32 %f6, %f5, %f2;\nst.global.f32 [g], %f6;",
+        "mul.f32 %f6, %f1, %f2;\n" LOAD "add.f32 %f6, %f6, %f4;\n" TURNS4 "st.global.f32 [g], %f6;",
+        "mul.f32 %f5, %f1, %f2;\n" LOAD "fma.rn.f32 %f6, %f6, %f4, %f4;\n" TURNS4
+        "add.f32 %f6, %f6, %f5;\nst.global.f32 [g], %f6;",
+        /* another reader that only the last turn has, or that goes with its value */
+        LOAD "mul.f32 %f5, %f4, %f1;\nadd.f32 %f6, %f6, %f5;\n" TURNS4
+             "st.global.f32 [g], %f6;\nst.global.f32 [g+4], %f5;",
+        LOAD "mul.f32 %f5, %f4, %f1;\nadd.f32 %f6, %f6, %f5;\nmax.f32 %f9, %f5, %f1;\n" TURNS4
+             "st.global.f32 [g], %f6;\nst.global.f32 [g+4], %f9;",
+        /* an element of a local array, a condition, a mask, a divisor that become known */
+        LOAD "mul.f32 %f5, %f4, %f1;\nst.local.f32 [%rd9], %f5;\n" TURNS4
+             "ld.local.f32 %f7, [%rd9];\nadd.f32 %f6, %f7, %f2;\nst.global.f32 [g], %f6;",
+        LOAD "mul.f32 %f5, %f4, %f1;\nsetp.eq.u32 %p2, %r6, 2;\n@%p2 bra M;\n"
+             "add.f32 %f6, %f6, %f5;\nM: st.global.f32 [g], %f6;\n" TURNS4,
+        LOAD "mul.f32 %f5, %f4, %f1;\nsetp.eq.u32 %p2, %r6, 2;\nselp.f32 %f5, %f5, %f4, %p2;\n"
+             "add.f32 %f6, %f6, %f5;\nst.global.f32 [g], %f6;\n" TURNS4,
+        LOAD "mul.f32 %f5, %f4, %f1;\nmov.b32 %r7, %f5;\nand.b32 %r7, %r7, %r6;\n"
+             "mov.b32 %f5, %r7;\nadd.f32 %f6, %f6, %f5;\nst.global.f32 [g], %f6;\n" TURNS4,
+        LOAD "mul.f32 %f5, %f4, %f1;\ncvt.rn.f32.u32 %f8, %r6;\ndiv.full.f32 %f5, %f5, %f8;\n"
+             "add.f32 %f6, %f6, %f5;\nst.global.f32 [g], %f6;\n" TURNS4,
+        LOAD "mul.f32 %f5, %f4, %f1;\nmax.f32 %f5, %f5, %f5;\nadd.f32 %f6, %f6, %f5;\n"
+             "st.global.f32 [g], %f6;\n" TURNS4,
+    };
+    for (size_t i = 0; i < sizeof at_risk / sizeof *at_risk; i++) {
+        if (unrolling_is_exact(at_risk[i]) || lists(at_risk[i], "ptx/frequency@k")) {
+            fail_msg("called exact:\n%s", at_risk[i]);
+        }
+    }
+}
+
+/* What no unrolling brings together: stated roundings; products whose readers hand nothing on;
+   pairs of one block without other readers than stores; no way back at all. */
+static void unrolling_keeps_apart(void **state)
+{
+    (void)state;
+    static const char *const exact[] = {
+        LOAD "mul.rn.f32 %f5, %f4, %f1;\n" TURNS4 "add.f32 %f6, %f5, %f2;\n"
+             "st.global.f32 [g], %f6;\nmul.f32 %f9, %f1, %f2;",
+        LOAD "mul.f32 %f5, %f4, %f1;\n" TURNS4 "add.rn.f32 %f6, %f5, %f2;\n"
+             "st.global.f32 [g], %f6;\nadd.f32 %f9, %f1, %f2;",
+        LOAD "mul.f32 %f5, %f4, %f1;\nadd.f32 %f6, %f6, %f5;\nst.global.f32 [g+8], %f5;\n" TURNS4
+             "st.global.f32 [g], %f6;",
+        LOAD "mul.f32 %f5, %f4, %f1;\n" TURNS4 "ex2.approx.f32 %f7, %f5;\n"
+             "add.f32 %f6, %f7, %f2;\nst.global.f32 [g], %f6;",
+        /* as attention does: scores, their maximum, the difference to the one before */
+        LOAD "mul.f32 %f5, %f4, %f1;\nmax.f32 %f7, %f8, %f5;\nsub.f32 %f9, %f8, %f7;\n"
+             "ex2.approx.f32 %f9, %f9;\nmov.f32 %f8, %f7;\nst.global.f32 [g], %f9;\n" TURNS4,
+        /* a register that something else had before */
+        "ld.global.f32 %f5, [g];\nadd.f32 %f6, %f5, %f2;\nst.global.f32 [g], %f6;\n" LOAD
+        "mul.f32 %f5, %f4, %f1;\nst.global.f32 [g], %f5;\n" TURNS4,
+        "mul.f32 %f5, %f2, %f1;\n@%p1 bra DONE;\nadd.f32 %f6, %f5, %f2;\nst.global.f32 [g], %f6;",
+    };
+    for (size_t i = 0; i < sizeof exact / sizeof *exact; i++) {
+        if (!unrolling_is_exact(exact[i])) {
+            fail_msg("called at risk:\n%s", exact[i]);
+        }
+    }
+}
+
+/* Where results may change the controls are there for those who allow it, and say so. */
+static void at_risk_is_marked(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"ptx/frequency@k", "ptx/frequency@k.b1", "ptx/unroll@k",
+                                        "ptx/polarity@k"};
+    evocc_error error;
+    evocc_space *space = NULL;
+    char *text = kernel_of(LOAD "mul.f32 %f5, %f4, %f1;\n" TURNS4
+                                "add.f32 %f6, %f5, %f2;\nst.global.f32 [g], %f6;");
+    ptx_module *module = module_of(text);
+    const ptx_limits limits = {.max_version = 90, .allow_numerics = true};
+    assert_int_equal(space_new(&space, &error), EVOCC_OK);
+    assert_int_equal(ptx_add_controls(space, module, "k", &limits, &error), EVOCC_OK);
+    assert_int_equal(space_finish(space, &error), EVOCC_OK);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        size_t found = space_find(space, names[i]);
+        assert_true(found != (size_t)-1);
+        assert_int_equal(space_get(space, found)->numerics, SPACE_ROUNDING);
+    }
+    size_t order = space_find(space, "ptx/order@k");
+    assert_true(order != (size_t)-1);
+    assert_int_equal(space_get(space, order)->numerics, SPACE_EXACT);
+    space_free(space);
+    ptx_free(module);
+    mem_free(text);
+}
+
+/* The analysis gives up, and says "at risk", instead of following each of 4,000 products through
+   all the others: followed to the end, none of them reaches the sum. */
+static void the_analysis_is_bounded(void **state)
+{
+    (void)state;
+    strbuf body = {0};
+    strbuf_puts(&body, "L: ld.global.f32 %f4, [g];\n");
+    for (int i = 0; i < 4000; i++) {
+        strbuf_printf(&body, "mul.f32 %%f5, %%f5, %%f4;\n@%%p2 bra M%d;\nM%d:\n", i, i);
+    }
+    strbuf_puts(&body, "add.f32 %f6, %f6, %f4;\nst.global.f32 [g], %f5;\n@%p1 bra L;\n");
+    char *text = strbuf_take(&body);
+    assert_non_null(text);
+    assert_false(unrolling_is_exact(text));
+    mem_free(text);
+}
+
+/* Conversion makes one block of three: ptxas then joins what stood in two of them (the first two),
+   and keeps apart what is guarded (the third). */
+static void conversion_joins_no_blocks_of_products(void **state)
+{
+    (void)state;
+    static const char *const kept[] = {
+        LOADED "mul.f32 %f5, %f1, %f2;\n@%p1 bra M;\nadd.f32 %f2, %f5, %f2;\n"
+               "M: st.global.f32 [g], %f2;",
+        LOADED "mul.f32 %f5, %f1, %f2;\n@%p1 bra M;\nst.global.f32 [g+4], %f1;\n"
+               "M: add.f32 %f2, %f5, %f2;\nst.global.f32 [g], %f2;",
+        LOADED "@%p1 bra M;\nmul.f32 %f5, %f1, %f2;\nadd.f32 %f2, %f5, %f2;\n"
+               "M: st.global.f32 [g], %f2;",
+    };
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
+        char *free_body = stated(kept[i]);
+        assert_kept(kept[i], "convert@k", "32");
+        assert_changed(free_body, "convert@k", "32");
+        mem_free(free_body);
+    }
+}
+
 /* A lop3 that a comparison with 0 reads takes ptxas down (12.4 to 13.5). */
 static void no_lop3_is_compared(void **state)
 {
@@ -227,6 +362,11 @@ int main(void)
         cmocka_unit_test(no_lop3_is_compared),
         cmocka_unit_test(arithmetic_without_operands),
         cmocka_unit_test(loops_that_carry_products_are_left_alone),
+        cmocka_unit_test(unrolling_joins_across),
+        cmocka_unit_test(unrolling_keeps_apart),
+        cmocka_unit_test(at_risk_is_marked),
+        cmocka_unit_test(the_analysis_is_bounded),
+        cmocka_unit_test(conversion_joins_no_blocks_of_products),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
