@@ -19,7 +19,7 @@ static const cli_command *const commands[] = {
 
 /* Names under which evocc stands in for a compiler: as a first word or as the program's own name.
  */
-static const char *const wrapped[] = {"ptxas"};
+static const char *const wrapped[] = {"ptxas", "gcc", "clang", "cc"};
 
 const cli_command *const *cli_commands(size_t *count)
 {

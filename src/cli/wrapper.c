@@ -117,12 +117,51 @@ static int without_controls(const call *c, const char *event, const char *input,
     return is_error ? EXIT_FAILED : become_original(c);
 }
 
+/* The compiler at hand: under the name cc it is the one that the file is for, or no match. */
+static const compiler *compiler_of(const call *c, const acf *file)
+{
+    return compiler_by_name(strcmp(c->name, "cc") == 0 ? file->target.compiler : c->name);
+}
+
+/* gcc and clang. Commands that make no machine code (a version, preprocessing, a link) have nothing
+   to apply, which is worth no notice. */
+static int compile_on_host(const call *c, const compiler *which, const acf *file)
+{
+    evocc_error error = {0};
+    compiler_command command = {0};
+    compiler_invocation invocation = {0};
+    const char *path = c->words.files[0];
+    int exit_status = EXIT_DONE;
+    evocc_status status =
+        wrapper_host_command(&command, &invocation, which, c->real, &c->words, file, &error);
+    if (status != EVOCC_OK) {
+        exit_status = !invocation.understood && status == EVOCC_UNSUPPORTED
+                          ? become_original(c)
+                          : without_controls(c, "skipped", invocation.input,
+                                             c->words.strict || c->words.error_on_mismatch, &error);
+        goto cleanup;
+    }
+    if (wrapper_run_whole(&command, &error) != EVOCC_OK) {
+        exit_status = without_controls(c, "fell-back", invocation.input, c->words.strict, &error);
+        goto cleanup;
+    }
+    wrapper_log("applied", path, invocation.input, "");
+
+cleanup:
+    compiler_command_dispose(&command);
+    compiler_invocation_dispose(&invocation);
+    return exit_status;
+}
+
 static int compile_with(const call *c, const acf *file)
 {
     evocc_error error = {0};
     wrapper_plan plan = {0};
     const wrapper_words *words = &c->words;
-    const compiler *which = compiler_by_name(c->name);
+    const compiler *which = compiler_of(c, file);
+    if (which != NULL && (which->stage == SPACE_STAGE_GCC || which->stage == SPACE_STAGE_CLANG)) {
+        return compile_on_host(c, which, file);
+    }
     evocc_status status = which == NULL
                               ? error_set(&error, EVOCC_UNSUPPORTED,
                                           "this evocc does not apply controls to %s", c->name)

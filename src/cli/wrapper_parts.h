@@ -45,6 +45,16 @@ evocc_status wrapper_plan_make(wrapper_plan *out, const compiler *which, const c
                                const wrapper_words *words, const acf *file, evocc_error *error);
 void wrapper_plan_dispose(wrapper_plan *plan);
 
+/* ---- wrapper_host.c: the tuned command of gcc and clang -----------------------------------------
+ */
+
+/* The user's words, then those of the file's controls. What keeps the file from being applied is
+   the error, as with wrapper_plan_make; where the command makes no machine code, `invocation` is
+   not understood. Both are to be disposed of in any case. */
+evocc_status wrapper_host_command(compiler_command *out, compiler_invocation *invocation,
+                                  const compiler *which, const char *real,
+                                  const wrapper_words *words, const acf *file, evocc_error *error);
+
 /* ---- wrapper_run.c: running it
  * ------------------------------------------------------------------- */
 
@@ -53,6 +63,10 @@ void wrapper_plan_dispose(wrapper_plan *plan);
    A signal that ends the compilation ends this process the same way. */
 evocc_status wrapper_run(const wrapper_plan *plan, const char *real, const wrapper_words *words,
                          evocc_error *error);
+
+/* Runs a command that writes its output itself; shows what it printed when it succeeds. Failures
+   and signals as wrapper_run. */
+evocc_status wrapper_run_whole(const compiler_command *command, evocc_error *error);
 
 /* ---- wrapper_log.c ------------------------------------------------------------------------------
  */

@@ -289,3 +289,29 @@ evocc_status wrapper_run(const wrapper_plan *plan, const char *real, const wrapp
     memory_file_close(&output);
     return status;
 }
+
+evocc_status wrapper_run_whole(const compiler_command *command, evocc_error *error)
+{
+    int wake[2] = {-1, -1};
+    struct sigaction old[ENDING_COUNT];
+    process_result result = {0};
+    int os_errno = spawn_pipe(wake);
+    if (os_errno != 0) {
+        return error_set_os(error, EVOCC_IO, os_errno, "cannot make a pipe");
+    }
+    catch_signals(old, wake[1]);
+    evocc_status status = run_command(&result, command, wake[0], error);
+    release_signals(old);
+    close(wake[0]);
+    close(wake[1]);
+    if (status == EVOCC_OK) {
+        status = judge(&result, result.errors != NULL ? result.errors : "", error);
+    }
+    if (status == EVOCC_OK) {
+        fwrite(result.output, 1, result.output_length, stdout);
+        fwrite(result.errors, 1, result.errors_length, stderr);
+        fflush(stdout);
+    }
+    process_result_dispose(&result);
+    return status;
+}
