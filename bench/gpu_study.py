@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Tunes the example workloads on a GPU and sets what is found beside a plain sweep.
 
-    bench/gpu_study.py [-o FOLDER] [--generations N] [--seed N] [--no-sweep] EVOCC [WORKLOAD.yaml ...]
+    bench/gpu_study.py [-o FOLDER] [--generations N] [--seed N] [--keep-parameters] [--no-sweep] EVOCC [WORKLOAD.yaml ...]
 
 For each workload: evocc tune with its defaults, then every combination of -O level, -maxrregcount and
 --register-usage-level that a script would try, each checked and measured once (evocc run --with), the
@@ -112,9 +112,12 @@ def main():
     parser.add_argument("-o", "--output", default=".", help="folder for study files and ACFs")
     parser.add_argument("--generations", help="of each study; default: evocc's")
     parser.add_argument("--seed", default="0")
+    parser.add_argument("--keep-parameters", action="store_true", help="as for evocc tune")
     parser.add_argument("--no-sweep", action="store_true", help="leave the plain sweep out")
     values = parser.parse_args()
     options = ["--seed", values.seed]
+    if values.keep_parameters:
+        options.append("--keep-parameters")
     if values.generations:
         options += ["--generations", values.generations]
     os.chdir(ROOT)

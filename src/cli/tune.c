@@ -14,7 +14,7 @@
 
 typedef struct tune_values {
     const char *arch, *kernel, *output, *study, *resume, *ptxas, *gpu;
-    bool whole_module, allow_numerics, json, quiet;
+    bool whole_module, allow_numerics, keep_parameters, json, quiet;
     cli_list minimize, maximize;
     size_t pool_size, cull_size, generations, seed, workers;
     double mutate_rate, deadline_s;
@@ -55,6 +55,10 @@ static const cli_option options[] = {
      "for one compilation; default: ten times the baseline's, at least 60"},
     {"ptxas", 0, "PATH", CLI_TEXT, OFFSET(ptxas),
      "the ptxas to use; default: EVOCC_REAL_PTXAS, else CUDA_HOME/bin, else PATH"},
+    {"keep-parameters", 0, NULL, CLI_FLAG, OFFSET(keep_parameters),
+     "of a workload: application parameters stay at their defaults. Controls of the PTX are for "
+     "the "
+     "PTX that the defaults give, so with other values they rest"},
     {"gpu", 0, "GPU", CLI_TEXT, OFFSET(gpu), "of a workload: index or UUID; default: the first"},
     {"allow-numerics", 0, NULL, CLI_FLAG, OFFSET(allow_numerics),
      "also search controls that may change floating-point rounding (-fmad)"},
@@ -164,9 +168,9 @@ static int check_values(const tune_values *v, const cli_operands *operands)
     if (v->resume != NULL) {
         bool fresh = operands->count > 0 || v->arch != NULL || v->kernel != NULL ||
                      v->study != NULL || v->whole_module || v->allow_numerics ||
-                     v->minimize.count > 0 || v->maximize.count > 0 || v->pool_size > 0 ||
-                     v->cull_size > 0 || v->generations > 0 || v->seed > 0 || v->mutate_rate != 0 ||
-                     operands->rest_count > 0;
+                     v->keep_parameters || v->minimize.count > 0 || v->maximize.count > 0 ||
+                     v->pool_size > 0 || v->cull_size > 0 || v->generations > 0 || v->seed > 0 ||
+                     v->mutate_rate != 0 || operands->rest_count > 0;
         return fresh ? usage("--resume goes on as the study began: only -o, --workers, --ptxas, "
                              "--gpu, --json and --quiet go with it")
                      : CLI_DONE;
@@ -208,6 +212,7 @@ static evocc_status open_study(study **out, const tune_values *v, const cli_oper
         .ptxas = v->ptxas,
         .allow_numerics = v->allow_numerics,
         .gpu = v->gpu,
+        .keep_parameters = v->keep_parameters,
     };
     evocc_status status = objectives_of(&o.objectives, v, error);
     return status == EVOCC_OK ? study_create(out, &o, error) : status;

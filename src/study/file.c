@@ -174,6 +174,7 @@ static evocc_status save_texts(study *s, evocc_error *error)
         {"kernel", s->kernel},
         {"whole_module", s->whole_module ? "yes" : "no"},
         {"allow_numerics", s->allow_numerics ? "yes" : "no"},
+        {"keep_parameters", s->kernel_run.keep_parameters ? "yes" : "no"},
         {"base", strbuf_text(&base)},
         {"objectives", strbuf_text(&objectives)},
         {"compiler", study_compiler(s)->name},
@@ -283,6 +284,7 @@ static evocc_status copy_options(study *s, const study_options *options, evocc_e
     s->is_program = study_is_program(s->input_path);
     s->allow_numerics = options->allow_numerics;
     s->kernel_run.device = study_keep(s, options->gpu);
+    s->kernel_run.keep_parameters = options->keep_parameters;
     s->objectives = options->objectives;
     s->workers = options->workers;
     s->deadline_s = options->deadline_s;
@@ -446,6 +448,9 @@ static evocc_status load_texts(study *s, evocc_error *error)
     s->whole_module = strcmp(whole, "yes") == 0;
     s->is_program = strcmp(compiler_name, compiler_ptxas.name) != 0;
     s->allow_numerics = strcmp(numerics, "yes") == 0;
+    const char *keep = "";
+    s->kernel_run.keep_parameters =
+        load_text(&keep, s, "keep_parameters", NULL) == EVOCC_OK && strcmp(keep, "yes") == 0;
     return objective_list_parse(&s->objectives, objectives, error);
 }
 

@@ -50,7 +50,9 @@ typedef struct study_kernel {
     const char *device; /* as asked for; "": the first */
     gpu *gpus[1];
     size_t gpu_count;
-    launcher *front; /* of the front end; NULL until it is needed */
+    bool keep_parameters;
+    size_t parameter_count; /* that are searched */
+    launcher *front;        /* of the front end; NULL until it is needed */
     study_variant *variants;
     size_t variant_count, variant_capacity;
 } study_kernel;

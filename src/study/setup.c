@@ -270,8 +270,7 @@ static evocc_status make_evaluator(study *s, evocc_error *error)
     if (s->kernel_run.workload != NULL) {
         options.keep_code = true;
         options.reproduce = s->kernel_run.reproduce;
-        options.module_of =
-            workload_parameter_count(s->kernel_run.workload) > 0 ? study_module_of : NULL;
+        options.module_of = s->kernel_run.parameter_count > 0 ? study_module_of : NULL;
         options.context = s;
         status = evaluate_workload_metrics(s->metric_rows, &s->metric_count, &s->kernel_run.job,
                                            &s->texts, error);

@@ -27,6 +27,8 @@ typedef struct study_options {
     const char *study_path;  /* NULL: <input name>.db in the current folder */
     const char *ptxas;       /* NULL: found as compiler_find does */
     bool allow_numerics;     /* also search controls that may change rounding */
+    bool keep_parameters;    /* of a workload: they stay at their defaults, so that the controls of
+                                that    PTX are searched throughout */
     const char *gpu; /* of a workload: index or UUID; NULL: the first that the driver shows */
 } study_options;
 

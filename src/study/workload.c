@@ -171,6 +171,7 @@ evocc_status study_read_workload(study *s, evocc_error *error)
     if (status == EVOCC_OK) {
         status = workload_resolve(&k->job, k->workload, NULL, error);
     }
+    k->parameter_count = k->keep_parameters ? 0 : workload_parameter_count(k->workload);
     return status == EVOCC_OK ? digest_files(s, path, error) : status;
 }
 
@@ -234,7 +235,7 @@ evocc_status study_read_module(study *s, evocc_error *error)
 
 evocc_status study_add_parameters(study *s, evocc_error *error)
 {
-    return s->kernel_run.workload != NULL
+    return s->kernel_run.parameter_count > 0
                ? workload_add_controls(s->space, s->kernel_run.workload, error)
                : EVOCC_OK;
 }
@@ -243,7 +244,7 @@ evocc_status study_bind_ptx_controls(study *s, size_t first, evocc_error *error)
 {
     static const char *const absent[] = {"absent"};
     const workload *w = s->kernel_run.workload;
-    size_t parameters = w != NULL ? workload_parameter_count(w) : 0;
+    size_t parameters = s->kernel_run.parameter_count;
     for (size_t i = first; parameters > 0 && i < space_count(s->space); i++) {
         for (size_t p = 0; p < parameters; p++) {
             char name[100];
@@ -409,7 +410,7 @@ evocc_status study_make_variants(study *s, int wake_fd, evocc_error *error)
     const workload *w = s->kernel_run.workload;
     int64_t *values[VARIANTS_AHEAD];
     size_t count = 0;
-    if (w == NULL || workload_parameter_count(w) == 0 || assignment_count(w) > VARIANTS_AHEAD) {
+    if (s->kernel_run.parameter_count == 0 || assignment_count(w) > VARIANTS_AHEAD) {
         return EVOCC_OK;
     }
     evocc_status status = list_assignments(values, &count, s, error);
@@ -455,6 +456,9 @@ evocc_status study_launches_of(gpu_launch **out, void *context, const int32_t *g
     int64_t *values;
     bool changed;
     *out = NULL;
+    if (k->parameter_count == 0) {
+        return EVOCC_OK;
+    }
     evocc_status status = parameter_values(&values, &changed, s, genes, error);
     if (status == EVOCC_OK && changed) {
         status = workload_resolve(&job, k->workload, values, error);
@@ -514,7 +518,7 @@ evocc_status study_open_gpu(study *s, evocc_error *error)
         .gpu_count = k->gpu_count,
         .ahead = s->search_options.lag,
         .energy = wants_energy(s),
-        .launches_of = workload_parameter_count(k->workload) > 0 ? study_launches_of : NULL,
+        .launches_of = k->parameter_count > 0 ? study_launches_of : NULL,
         .context = s,
     };
     s->evaluator = NULL;

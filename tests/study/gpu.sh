@@ -246,4 +246,7 @@ says define.acf '^  define/TILE: 16$'
     fail "PTX controls under another PTX than they were listed from"
 "$evocc" run w.yaml --apply-controls define.acf --max-pairs 8 >run.out 2>&1 || fail "run with parameters: $(cat run.out)"
 says run.out 'speed-up .* gain$'
+tune kept --keep-parameters $small || fail "--keep-parameters: $(cat kept.err)"
+[ -z "$(ask kept.db "SELECT id FROM trial WHERE candidate LIKE '%define/%'")" ] ||
+    fail "parameters moved although they were to be kept"
 exit 0
