@@ -41,13 +41,35 @@ static evocc_status add_entries(evocc_space *space, const ptx_module *module, co
     return status;
 }
 
-/* The compiler's own controls and those of this very PTX. No probing: what this compiler rejects
-   makes the tuned compilation fail, and then the original command runs. */
+/* Whether the file has a control of this kind, "ptx/order@fa.b4" for "order". */
+static bool names_kind(const void *context, const char *kind)
+{
+    static const char stage[] = "ptx/";
+    const acf *file = context;
+    size_t length = strlen(kind);
+    for (size_t i = 0; i < file->control_count; i++) {
+        const char *name = file->controls[i].full_name;
+        if (strncmp(name, stage, sizeof stage - 1) == 0) {
+            name += sizeof stage - 1;
+            if (strncmp(name, kind, length) == 0 && name[length] == '@') {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* The compiler's own controls and those of this very PTX, of the kinds that the file names. No
+   probing: what this compiler rejects makes the tuned compilation fail, and then the original
+   command runs. */
 static evocc_status make_space(evocc_space **out, const ptx_module *module, const acf *file,
                                int max_ptx_version, evocc_error *error)
 {
     /* Numerics are listed here so that acf_genes refuses them by their own reason. */
-    const ptx_limits limits = {.max_version = max_ptx_version, .allow_numerics = true};
+    const ptx_limits limits = {.max_version = max_ptx_version,
+                               .allow_numerics = true,
+                               .wants = names_kind,
+                               .context = file};
     evocc_space *space = NULL;
     evocc_status status = space_builtin_load(&space, file->target.compiler, error);
     if (status == EVOCC_OK) {

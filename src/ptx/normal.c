@@ -48,7 +48,7 @@ static void walk(ptx_lexer *lexer, void (*put)(void *context, const char *bytes,
             flush(&w);
             return;
         }
-        if (ptx_lexer_skip_debug(lexer, token, &end)) {
+        if (token.kind == PTX_TOKEN_DOT_WORD && ptx_lexer_skip_debug(lexer, token, &end)) {
             continue;
         }
         if (!first) {

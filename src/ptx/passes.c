@@ -90,6 +90,9 @@ static bool is_possible(const ptx_pass *pass, const ptx_module *module, const pt
     if (pass->numerics != SPACE_EXACT && (limits == NULL || !limits->allow_numerics)) {
         return false;
     }
+    if (limits != NULL && limits->wants != NULL && !limits->wants(limits->context, pass->name)) {
+        return false;
+    }
     return pass->min_version <= module->version ||
            (limits != NULL && pass->min_version <= limits->max_version);
 }

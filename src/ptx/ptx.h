@@ -60,6 +60,9 @@ evocc_status ptx_name_text(char out[PTX_NAME_SIZE], const char *text, size_t len
 typedef struct ptx_limits {
     int max_version;     /* newest .version the ptxas at hand reads, as ptx_version; 0: unknown */
     bool allow_numerics; /* also list controls that may change results */
+    /* The kinds to look for, which costs time for each; NULL: all. */
+    bool (*wants)(const void *context, const char *kind);
+    const void *context;
 } ptx_limits;
 
 /* Adds the controls of one entry to a space that is not finished, each with stage ptx, help, PTX
