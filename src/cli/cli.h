@@ -59,7 +59,8 @@ typedef struct cli_command {
 } cli_command;
 
 extern const cli_command cli_tune, cli_compile, cli_sample, cli_spaces, cli_show, cli_report,
-    cli_doctor, cli_ptx, cli_run, cli_export, cli_studies, cli_diff, cli_explain;
+    cli_doctor, cli_ptx, cli_run, cli_export, cli_studies, cli_diff, cli_explain, cli_minimize,
+    cli_validate;
 
 const cli_command *const *cli_commands(size_t *count);
 const cli_command *cli_command_find(const char *name);

@@ -13,8 +13,9 @@
 #include <unistd.h>
 
 static const cli_command *const commands[] = {
-    &cli_tune,   &cli_show, &cli_diff,   &cli_explain, &cli_report, &cli_export, &cli_studies,
-    &cli_spaces, &cli_run,  &cli_sample, &cli_compile, &cli_ptx,    &cli_doctor,
+    &cli_tune,     &cli_show,   &cli_diff,    &cli_explain, &cli_minimize,
+    &cli_validate, &cli_report, &cli_export,  &cli_studies, &cli_spaces,
+    &cli_run,      &cli_sample, &cli_compile, &cli_ptx,     &cli_doctor,
 };
 
 /* Names under which evocc stands in for a compiler: as a first word or as the program's own name.
