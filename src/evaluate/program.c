@@ -473,7 +473,10 @@ static evocc_status read_root(reader *r)
 static evocc_status set_place(program *p, const char *path, evocc_error *error)
 {
     char *folder = path_folder(path);
-    char *resolved = folder != NULL ? realpath(folder, NULL) : NULL;
+    if (folder == NULL) {
+        return error_no_memory(error);
+    }
+    char *resolved = realpath(folder, NULL);
     mem_free(folder);
     if (resolved == NULL) {
         return error_set(error, EVOCC_NOT_FOUND, "there is no folder of '%s'", path);
