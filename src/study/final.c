@@ -2,10 +2,10 @@
  * final.c: the end of a study that measured times. The fastest of hundreds of noisy measurements is
  * faster than it is, so the search's own numbers choose nobody and claim nothing:
  *
- *   one objective    the best few run beside the baseline in fresh processes; whoever does best
- * there is run again, and its gain is estimated on these new pairs alone several          every
- * point of the front is run so; those whose gain in no objective is sure are not told apart from
- * the baseline
+ * - of one objective the best few run beside the baseline in fresh processes; whoever does best
+ * there is run again, and its gain is estimated on these new pairs alone;
+ * - of several objectives every point of the front is run so, and those whose gain is sure in none
+ * of them are not told apart from the baseline.
  *
  * All pairs go into the study file at once, at the end: a study that is broken off in between
  * begins this anew, one that is broken off behind it reads them.
