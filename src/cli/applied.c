@@ -55,6 +55,15 @@ static evocc_status find_version(applied *a, const char *ptxas, evocc_error *err
     return status;
 }
 
+static void put_difference(applied *a, const char *field, const char *now, const char *then)
+{
+    size_t used = strlen(a->differences);
+    if (strcmp(now, then) != 0) {
+        snprintf(a->differences + used, sizeof a->differences - used, "%s%s is %s, was %s",
+                 used > 0 ? "; " : "", field, *now == '\0' ? "unknown" : now, then);
+    }
+}
+
 /* Kernel, arch and options are taken from the file, so what may differ is the code and the
    compiler. */
 static evocc_status compare(applied *a, const applied_options *o, evocc_error *error)
@@ -73,13 +82,11 @@ static evocc_status compare(applied *a, const applied_options *o, evocc_error *e
     if (status != EVOCC_OK) {
         return status;
     }
+    put_difference(a, "ptx", name, a->file->target.ptx);
+    put_difference(a, "version", a->version, a->file->target.version);
     acf_target here = a->file->target;
     here.ptx = name;
     here.version = o->any_version ? a->file->target.version : a->version;
-    if (o->any_version && strcmp(a->version, a->file->target.version) != 0) {
-        snprintf(a->differences, sizeof a->differences, "version is %s, was %s",
-                 *a->version == '\0' ? "unknown" : a->version, a->file->target.version);
-    }
     return acf_match(a->file, &here, error);
 }
 

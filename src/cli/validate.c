@@ -27,7 +27,9 @@ typedef struct validate_values {
 
 static const cli_option options[] = {
     {"margin", 0, "X", CLI_NUMBER, OFFSET(margin),
-     "gain that is asked for at least: 0.02 is 2 %; default: any"},
+     "gain that is asked for at least: 0.02 is 2 %; default: any. What was given up for it may "
+     "have "
+     "become more by as much"},
     {"log", 0, "FILE", CLI_TEXT, OFFSET(log),
      "where a line is appended; default: validate.log beside the wrapper's log (evocc doctor)"},
     {"ptxas", 0, "PATH", CLI_TEXT, OFFSET(ptxas), "the ptxas to use"},
@@ -89,6 +91,23 @@ static void compare_found(validation *v)
     difference(v, "evocc", evocc_version(), then);
 }
 
+/* What the file gained must still be gained. What it gave up for that, as a point of a front does,
+   may not have become more. */
+static bool still_holds(double now, double then, double margin)
+{
+    return isnan(then) || (then > 1 ? now > 1 + margin : now >= then / (1 + margin));
+}
+
+static void put_objective(validation *v, const char *metric, double baseline, double tuned,
+                          const acf_metric *then)
+{
+    strbuf_printf(&v->reason, "%s%s %.10g -> %.10g", v->reason.length == 0 ? "" : ", ", metric,
+                  baseline, tuned);
+    if (then != NULL) {
+        strbuf_printf(&v->reason, " (was %.10g -> %.10g)", then->baseline, then->tuned);
+    }
+}
+
 /* Only exact metrics can be judged by one compilation each. */
 static evocc_status judge(validation *v, double margin, evocc_error *error)
 {
@@ -96,29 +115,30 @@ static evocc_status judge(validation *v, double margin, evocc_error *error)
     double tuned[OBJECTIVE_COUNT_MAX];
     double old_baseline[OBJECTIVE_COUNT_MAX];
     double old_tuned[OBJECTIVE_COUNT_MAX];
+    bool gains = false;
+    bool holds = true;
     for (size_t i = 0; i < v->objectives.count; i++) {
-        const char *metric = v->objectives.items[i].metric;
-        const acf_metric *then = metric_in(v->file, metric);
-        const evaluate_metric_info *info = evaluate_metric_find(metric);
+        const objective *o = &v->objectives.items[i];
+        const acf_metric *then = metric_in(v->file, o->metric);
+        const evaluate_metric_info *info = evaluate_metric_find(o->metric);
         if (info == NULL || info->measured) {
             return error_set(error, EVOCC_UNSUPPORTED,
                              "%s was found for %s, which only measuring can judge: evocc run "
                              "WORKLOAD.yaml --apply-controls FILE.acf does, on a GPU",
-                             v->file->name, metric);
+                             v->file->name, o->metric);
         }
-        baseline[i] = value_of(&v->before, metric);
-        tuned[i] = value_of(&v->after, metric);
+        baseline[i] = value_of(&v->before, o->metric);
+        tuned[i] = value_of(&v->after, o->metric);
         old_baseline[i] = then == NULL ? (double)NAN : then->baseline;
         old_tuned[i] = then == NULL ? (double)NAN : then->tuned;
-        strbuf_printf(&v->reason, "%s%s %.10g -> %.10g", i == 0 ? "" : ", ", metric, baseline[i],
-                      tuned[i]);
-        if (then != NULL) {
-            strbuf_printf(&v->reason, " (was %.10g -> %.10g)", then->baseline, then->tuned);
-        }
+        double now = objective_gain(o, baseline[i], tuned[i]);
+        gains = gains || now > 1 + margin;
+        holds = holds && still_holds(now, objective_gain(o, old_baseline[i], old_tuned[i]), margin);
+        put_objective(v, o->metric, baseline[i], tuned[i], then);
     }
     v->gain = objective_list_gain(&v->objectives, baseline, tuned);
     v->promised = objective_list_gain(&v->objectives, old_baseline, old_tuned);
-    v->kept = v->gain > 1 + margin; /* false when a value is unknown */
+    v->kept = gains && holds; /* both false when a value is unknown */
     return EVOCC_OK;
 }
 
