@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Tunes the example workloads on a GPU and sets what is found beside a plain sweep.
 
-    bench/gpu_study.py [-o FOLDER] [--generations N] [--seed N] [--keep-parameters] [--no-sweep] EVOCC [WORKLOAD.yaml ...]
+    bench/gpu_study.py [-o FOLDER] [--generations N] [--seed N] [--keep-parameters] [--no-sweep]
+                       EVOCC [WORKLOAD.yaml ...]
 
 For each workload: evocc tune with its defaults, then every combination of -O level, -maxrregcount and
 --register-usage-level that a script would try, each checked and measured once (evocc run --with), the

@@ -21,15 +21,15 @@
 #include <string.h>
 
 static const evaluate_metric_info metrics[] = {
-    [EVALUATE_REGISTERS] = {"registers", "", "registers a thread uses", false},
+    [EVALUATE_REGISTERS] = {"registers", "", "registers a thread uses", false, false},
     [EVALUATE_SPILL_BYTES] = {"spill_bytes", "bytes",
-                              "spilled registers, stores and loads, as ptxas -v counts them",
+                              "spilled registers, stores and loads, as ptxas -v counts them", false,
                               false},
     [EVALUATE_STACK_BYTES] = {"stack_bytes", "bytes",
-                              "stack a thread needs, called functions included", false},
-    [EVALUATE_CODE_BYTES] = {"code_bytes", "bytes", "machine code of the entry", false},
+                              "stack a thread needs, called functions included", false, false},
+    [EVALUATE_CODE_BYTES] = {"code_bytes", "bytes", "machine code of the entry", false, false},
     [EVALUATE_SHARED_BYTES] = {"shared_bytes", "bytes", "shared memory a block uses, static part",
-                               false},
+                               false, false},
     [EVALUATE_COMPILE_TIME] = {"compile_time", "s", "CPU seconds of a compilation from scratch",
                                false, true},
     [EVALUATE_RUNTIME] = {"runtime", "s",
