@@ -52,7 +52,7 @@ def read_controls(cache):
                 if kind == "bool":
                     hole = "no-" if value == "false" else ""
                 words[value] = option.replace("{}", hole)
-        knockout = 0.5 if name == "O" else 0.93 if name.startswith("param.") else 0.85
+        knockout = 0.5 if name == "O" else 0.99 if name.startswith("param.") else 0.97
         controls.append((name, words, knockout))
     return controls
 

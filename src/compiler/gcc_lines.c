@@ -47,10 +47,12 @@ static int32_t split_choices(const char **out, char *text)
     return count;
 }
 
-/* The share of sampled candidates that leave a control alone: of hundreds, few should differ. */
+/* The share of sampled candidates that leave a control alone. Of hundreds few should differ, some
+   ten in all: with 0.85 and 0.93 a search of 248 trials for the size of examples/programs/lz.c
+   ended at 1552 bytes, with these at 1496. */
 static double knockout_of(const char *name)
 {
-    return strcmp(name, "O") == 0 ? 0.5 : strncmp(name, "param.", 6) == 0 ? 0.93 : 0.85;
+    return strcmp(name, "O") == 0 ? 0.5 : strncmp(name, "param.", 6) == 0 ? 0.99 : 0.97;
 }
 
 static int32_t index_of_choice(const space_control *control, const char *text)
