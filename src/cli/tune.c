@@ -245,7 +245,7 @@ static void say_how_to_apply(const study *s, const report_summary *summary)
         strbuf_shell_word(&words, strbuf_text(&path));
         goto print;
     }
-    strbuf_puts(&words, "evocc ptxas --apply-controls=");
+    strbuf_printf(&words, "evocc %s --apply-controls=", summary->compiler);
     strbuf_shell_word(&words, strbuf_text(&path));
     if (study_allows_numerics(s)) {
         strbuf_puts(&words, " --allow-numerics");
@@ -255,6 +255,10 @@ static void say_how_to_apply(const study *s, const report_summary *summary)
     for (size_t i = 0; i < count; i++) {
         strbuf_putc(&words, ' ');
         strbuf_shell_word(&words, base[i]);
+    }
+    if (strcmp(summary->compiler, "ptxas") != 0) {
+        strbuf_puts(&words, " -c FILE.c");
+        goto print;
     }
     strbuf_printf(&words, " -arch=%s ", summary->arch);
     strbuf_shell_word(&words, summary->input);
