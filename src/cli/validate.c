@@ -188,9 +188,10 @@ static evocc_status validate(validation *v, const validate_values *values,
     if (status == EVOCC_MISMATCH) {
         return reject(v, error->message, error);
     }
-    if (status == EVOCC_OK) {
-        status = evaluate_both(v, error);
+    if (status != EVOCC_OK) {
+        return status;
     }
+    status = evaluate_both(v, error);
     if (status == EVOCC_REFUSED || status == EVOCC_INVALID_ARGUMENT || status == EVOCC_NOT_FOUND) {
         return reject(v, error->message, error); /* a control or value that is not there any more */
     }
