@@ -257,6 +257,28 @@ static void relative_width_covers(void **state)
     assert_in_range(covered, 948, 982);
 }
 
+/* Two groups of equal values explain all; groups that say nothing explain next to nothing. */
+static void groups_explain(void **state)
+{
+    (void)state;
+    const double apart[] = {3 * 1.0, 3 * 5.0};
+    const size_t threes[] = {3, 3};
+    assert_near(stats_explained(apart, threes, 2, 3 * 1.0 + 3 * 25.0), 1, 1e-12);
+    /* 1, 2, 3 in either group: less than nothing after the correction, so 0. */
+    const double alike[] = {6, 6};
+    assert_true(stats_explained(alike, threes, 2, 28) == 0);
+    /* 0, 2 and 2, 4: between 4, within 4, total 8; 1 - (1 - 1/2) * 3 / 2 = 1/4. */
+    const double some[] = {2, 6};
+    const size_t twos[] = {2, 2};
+    assert_near(stats_explained(some, twos, 2, 0 + 4 + 4 + 16), 0.25, 1e-12);
+    const size_t one_group[] = {6, 0};
+    const double one_sum[] = {12, 0};
+    assert_true(stats_explained(one_sum, one_group, 2, 40) == 0);
+    const double equal[] = {3 * 0.1, 3 * 0.1};
+    assert_true(stats_explained(equal, threes, 2, 6 * 0.01) == 0); /* rounding explains nothing */
+    assert_true(stats_explained(NULL, NULL, 0, 0) == 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -271,6 +293,7 @@ int main(void)
         cmocka_unit_test(sequence_stops_when_narrow),
         cmocka_unit_test(sequence_spends_its_budget),
         cmocka_unit_test(sequence_refuses),
+        cmocka_unit_test(groups_explain),
         cmocka_unit_test(relative_width),
         cmocka_unit_test(relative_width_covers),
     };
