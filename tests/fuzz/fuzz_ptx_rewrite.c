@@ -4,7 +4,8 @@
  *
  * Input: up to 32 bytes that draw the settings, a NUL, then PTX. Without a NUL the PTX is a kernel
  * of our own around the bytes as its body, so that a mutation changes instructions and not only
- * breaks the frame. What no compiler would accept may be refused, whole.
+ * breaks the frame. What no compiler would accept is passed over before anything dear is done with
+ * it: fuzz_ptx.c has such input rewritten, too. What is left may be refused, whole.
  */
 #include "fuzz.h"
 
@@ -56,6 +57,9 @@ static bool operands_are_sane(const ptx_module *m)
         if (s->kind != PTX_INSTRUCTION || !ptx_effect_of(m, s)->pure ||
             is_address_taker(m->opcodes[s->opcode].text)) {
             continue;
+        }
+        if (s->operand_count < 2) {
+            return false; /* arithmetic on nothing */
         }
         for (uint32_t o = 0; o < s->operand_count; o++) {
             const ptx_operand *operand = &m->operands[s->first_operand + o];
@@ -114,8 +118,7 @@ static void check_settings(const ptx_module *module, const ptx_setting *settings
         FUZZ_REQUIRE(ptx_parse(&again, strbuf_text(&text), text.length, "rewritten", &error) ==
                      EVOCC_OK);
         FUZZ_REQUIRE(ptx_entry_count(again) == ptx_entry_count(module));
-        if (labels_differ(module) && operands_are_sane(module) &&
-            ptx_check(module, again, &error) != EVOCC_OK &&
+        if (ptx_check(module, again, &error) != EVOCC_OK &&
             ptx_rewrite_checked(&checked, module, settings, count, &error) != EVOCC_OK) {
             fprintf(stderr, "%s\n", error.message);
             for (size_t i = 0; i < count; i++) {
@@ -169,7 +172,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         strbuf_puts(&text, frame_tail);
     }
     if (ptx_parse(&module, strbuf_text(&text), text.length, "fuzz", &error) == EVOCC_OK) {
-        for (size_t i = 0; i < ptx_entry_count(module) && i < 2; i++) {
+        bool sane = operands_are_sane(module) && labels_differ(module);
+        for (size_t i = 0; sane && i < ptx_entry_count(module) && i < 2; i++) {
             check_entry(module, ptx_entry_name(module, i), &c);
         }
         ptx_free(module);
