@@ -91,17 +91,21 @@ static bool may_bound(const ptx_module *m)
     return !ptx_uses_opcode(m, "setmaxnreg");
 }
 
-/* Registers that a thread needs at least: those that one wgmma accumulates in. With no more, ptxas
-   gives up. */
-static unsigned long least_registers(const ptx_module *m, const ptx_function *f)
+/* The most registers a thread may have with which a wgmma of the entry cannot be compiled. ptxas
+   13.0.88 needs those of the accumulators and of the first factor, where that is in registers, and
+   26 more ("(C7602) Insufficient registers"): so tried for accumulators of 2 to 128. */
+static unsigned long too_few_registers(const ptx_module *m, const ptx_function *f)
 {
+    enum { BESIDES = 26 };
     unsigned long most = 0;
     for (uint32_t i = f->first_statement; i < f->first_statement + f->statement_count; i++) {
         const ptx_statement *s = &m->statements[i];
-        if (s->kind == PTX_INSTRUCTION && s->operand_count > 0 &&
+        if (s->kind == PTX_INSTRUCTION && s->operand_count > 1 &&
             strncmp(m->opcodes[s->opcode].text, "wgmma.mma_async.", 16) == 0) {
-            uint32_t leaves = m->operands[s->first_operand].leaf_count;
-            most = leaves > most ? leaves : most;
+            const ptx_operand *operands = &m->operands[s->first_operand];
+            unsigned long needed = operands[0].leaf_count + BESIDES;
+            needed += operands[1].shape == PTX_SHAPE_VECTOR ? operands[1].leaf_count : 0;
+            most = needed - 1 > most ? needed - 1 : most;
         }
     }
     return most;
@@ -158,7 +162,7 @@ static evocc_status maxnreg_enumerate(ptx_catalogue *c)
 {
     uint32_t threads = ptx_block_threads(c->module, c->function);
     return enumerate_numbers(c, register_values, REGISTER_VALUES,
-                             least_registers(c->module, c->function),
+                             too_few_registers(c->module, c->function),
                              may_bound(c->module) ? most_registers(threads) : 0);
 }
 
@@ -191,7 +195,7 @@ static evocc_status minnctapersm_enumerate(ptx_catalogue *c)
     unsigned long most =
         threads == 0 || !may_bound(c->module) ? 0 : most_threads(c->module) / threads;
     while (most > 0 &&
-           most_registers(threads * (uint32_t)most) <= least_registers(c->module, c->function)) {
+           most_registers(threads * (uint32_t)most) <= too_few_registers(c->module, c->function)) {
         most--;
     }
     return enumerate_numbers(c, block_values, BLOCK_VALUES, 0, most);
@@ -219,6 +223,17 @@ const ptx_pass ptx_pass_minnctapersm = {
  * ------------------------------------------------------------------------------------------ */
 
 static const char *const spill_values[] = {"on"};
+
+/* ptxas: "not allowed for per-function compilation modes", where the space has that option. */
+static evocc_status forbid_fast_compile(ptx_catalogue *c, const char *name)
+{
+    static const char option[] = "ptxas/Ofast-compile";
+    static const char *const fast[] = {"mid"};
+    const space_term terms[] = {{name, spill_values, 1}, {option, fast, 1}};
+    return space_find(c->space, option) == (size_t)-1
+               ? EVOCC_OK
+               : space_add_forbidden(c->space, terms, 2, c->error);
+}
 
 /* Fatal with dynamic shared memory, and pointless to say twice. Nor where warps trade registers. */
 static bool may_spill(const ptx_module *m, const ptx_function *f)
@@ -251,7 +266,10 @@ static evocc_status spill_enumerate(ptx_catalogue *c)
     if (!may_spill(c->module, c->function) || ptx_block_threads(c->module, c->function) == 0) {
         return EVOCC_OK;
     }
-    return ptx_catalogue_add(c, "", spill_values, 1, SPACE_ABSENT, 1, c->pass->help);
+    evocc_status status = ptx_catalogue_add(c, "", spill_values, 1, SPACE_ABSENT, 1, c->pass->help);
+    return status == EVOCC_OK
+               ? forbid_fast_compile(c, space_get(c->space, (size_t)c->wide)->full_name)
+               : status;
 }
 
 static evocc_status spill_apply(ptx_edits *edits, const ptx_module *m, const ptx_choice *choices,
@@ -277,7 +295,9 @@ const ptx_pass ptx_pass_smem_spill = {
     .name = "smem-spill",
     .help =
         "Registers that do not fit are spilled to shared memory where there is room, instead of "
-        "local memory.",
+        "local memory. For kernels that spill; fatal with ptxas --Ofast-compile. Not searched by "
+        "itself.",
+    .off_because = "changed no code in any kernel tried that admits it: none of them spills",
     .source = "PTX ISA 9.0, 12 (Descriptions of .pragma Strings: \"enable_smem_spilling\")",
     .min_version = 90, /* ptxas 13.0 takes it from 8.7 on, the ISA from 9.0 */
     .enumerate = spill_enumerate,

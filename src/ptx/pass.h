@@ -39,8 +39,10 @@ struct ptx_pass {
     const char *name;   /* "order" */
     const char *help;   /* what it does, when it matters */
     const char *source; /* the section of the PTX ISA */
-    double sampled;     /* how often a random candidate uses the wide form; 0: seldom */
-    int min_version;    /* PTX version it needs, 90 for 9.0; .version is raised to it; 0: any */
+    /* Not searched by itself, and why; NULL: searched. Can still be set by hand. */
+    const char *off_because;
+    double sampled;  /* how often a random candidate uses the wide form; 0: seldom */
+    int min_version; /* PTX version it needs, 90 for 9.0; .version is raised to it; 0: any */
     space_numerics numerics; /* other than exact: listed only when the limits allow it */
     /* Adds the controls of one entry, the wide form first. */
     evocc_status (*enumerate)(ptx_catalogue *catalogue);

@@ -47,6 +47,7 @@ evocc_status ptx_catalogue_add(ptx_catalogue *c, const char *site, const char *c
             .name = name.data,
             .help = help,
             .source = c->pass->source,
+            .off_because = c->pass->off_because,
             .kind = SPACE_CHOICE,
             .numerics = c->numerics,
             .choices = values,
@@ -88,6 +89,9 @@ evocc_status ptx_catalogue_unrolling(bool *offered, ptx_catalogue *c)
 static bool is_possible(const ptx_pass *pass, const ptx_module *module, const ptx_limits *limits)
 {
     if (pass->numerics != SPACE_EXACT && (limits == NULL || !limits->allow_numerics)) {
+        return false;
+    }
+    if (pass->off_because != NULL && limits != NULL && limits->searched_only) {
         return false;
     }
     if (limits != NULL && limits->wants != NULL && !limits->wants(limits->context, pass->name)) {
@@ -214,7 +218,7 @@ bool ptx_kind_at(ptx_kind *out, size_t index)
         return false;
     }
     const ptx_pass *p = passes[index];
-    *out = (ptx_kind){p->name, p->help, p->source, p->min_version};
+    *out = (ptx_kind){p->name, p->help, p->source, p->off_because, p->min_version};
     return true;
 }
 

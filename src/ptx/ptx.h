@@ -60,6 +60,7 @@ evocc_status ptx_name_text(char out[PTX_NAME_SIZE], const char *text, size_t len
 typedef struct ptx_limits {
     int max_version;     /* newest .version the ptxas at hand reads, as ptx_version; 0: unknown */
     bool allow_numerics; /* also list controls that may change results */
+    bool searched_only;  /* leave out what is off by itself (space_control.off_because) */
     /* The kinds to look for, which costs time for each; NULL: all. */
     bool (*wants)(const void *context, const char *kind);
     const void *context;
@@ -75,10 +76,11 @@ evocc_status ptx_add_controls(evocc_space *space, const ptx_module *module, cons
 
 /* A kind of control: one rewriting pass. */
 typedef struct ptx_kind {
-    const char *name;   /* "order": of controls "order@entry" and "order@entry.site" */
-    const char *help;   /* what it does, when it matters */
-    const char *source; /* the section of the PTX ISA that allows it */
-    int min_version;    /* PTX version it needs, 90 for 9.0; 0: any */
+    const char *name;        /* "order": of controls "order@entry" and "order@entry.site" */
+    const char *help;        /* what it does, when it matters */
+    const char *source;      /* the section of the PTX ISA that allows it */
+    const char *off_because; /* not searched by itself, and why; NULL: searched */
+    int min_version;         /* PTX version it needs, 90 for 9.0; 0: any */
 } ptx_kind;
 
 /* The kinds in the order in which they are applied; false past the last. */

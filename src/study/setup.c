@@ -186,6 +186,7 @@ static evocc_status canonical_base(study *s, evocc_error *error)
 static evocc_status add_ptx_controls(study *s, evocc_error *error)
 {
     ptx_limits limits = {.max_version = s->compiler.max_ptx_version,
+                         .searched_only = true,
                          .allow_numerics = s->allow_numerics};
     evocc_status status = EVOCC_OK;
     for (size_t i = 0; i < ptx_entry_count(s->module) && status == EVOCC_OK; i++) {

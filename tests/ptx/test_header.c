@@ -81,11 +81,12 @@ static void test_offered(void **state)
         }
         mem_free(values);
     }
-    /* Accumulators of wgmma alone take 128 registers in the matrix product, 64 in the attention. */
+    /* wgmma needs 128 registers and 26 more in the matrix product, 64, 4 and 26 in the attention.
+     */
     static const struct {
         int example;
         const char *name, *first;
-    } files[] = {{3, "ptx/maxnreg@mm", "144"}, {0, "ptx/maxnreg@fa", "72"}};
+    } files[] = {{3, "ptx/maxnreg@mm", "160"}, {0, "ptx/maxnreg@fa", "96"}};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         evocc_error e;
         evocc_space *space;
@@ -200,6 +201,108 @@ static void test_ptxas(void **state)
     }
 }
 
+/* The tightest bounds that are offered compile where wgmma sets the limit, and one register below
+   it ptxas gives up: so nothing that works is kept back. */
+static void test_wgmma(void **state)
+{
+    (void)state;
+    if (find_ptxas() == NULL) {
+        skip();
+    }
+    static const struct {
+        int example;
+        const char *name, *tightest, *limit;
+    } rows[] = {{3, "maxnreg@mm", "160", "153"},
+                {0, "maxnreg@fa", "96", "93"},
+                {1, "maxnreg@fa", "96", "93"},
+                {3, "minnctapersm@mm", "1", NULL},
+                {1, "minnctapersm@fa", "5", NULL}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char message[4096], directive[32];
+        ptx_module *module = module_of_file(example_paths[rows[i].example]);
+        char *out = rewritten(module, rows[i].name, rows[i].tightest);
+        if (!run_ptxas(out, "sm_90a", NULL, NULL, message)) {
+            fail_msg("%s=%s: %s", rows[i].name, rows[i].tightest, message);
+        }
+        snprintf(directive, sizeof directive, ".maxnreg %s", rows[i].tightest);
+        char *at = rows[i].limit != NULL ? strstr(out, directive) : NULL;
+        if (at != NULL) {
+            /* Three digits and a line's end, or two and one. */
+            memcpy(at + strlen(".maxnreg "), rows[i].limit, strlen(rows[i].limit));
+            assert_false(run_ptxas(out, "sm_90a", NULL, NULL, message));
+            assert_non_null(strstr(message, "C7602"));
+        }
+        assert_int_equal(at != NULL, rows[i].limit != NULL);
+        mem_free(out);
+        ptx_free(module);
+    }
+}
+
+/* What never moved anything is listed with the reason, and left out of searches. */
+static void test_off(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"ptx/smem-spill@k", "ptx/coherent@k"};
+    char *text = with_header(".reqntid 64\n", "sm_90a", "ld.global.nc.b32 %r1, [%rd1];");
+    ptx_module *module = module_of(text);
+    for (int searched = 0; searched < 2; searched++) {
+        evocc_error error;
+        evocc_space *space;
+        const ptx_limits limits = {.max_version = 90, .searched_only = searched == 1};
+        assert_int_equal(space_new(&space, &error), EVOCC_OK);
+        assert_int_equal(ptx_add_controls(space, module, "k", &limits, &error), EVOCC_OK);
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+            size_t found = space_find(space, names[i]);
+            assert_int_equal(found == (size_t)-1, searched == 1);
+            if (searched == 0) {
+                assert_non_null(space_get(space, found)->off_because);
+            }
+        }
+        size_t on = space_find(space, "ptx/maxnreg@k");
+        assert_null(space_get(space, on)->off_because);
+        space_free(space);
+    }
+    ptx_free(module);
+    mem_free(text);
+}
+
+/* Fatal together, so never a candidate. */
+static void test_forbidden(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *candidate;
+        evocc_status status;
+    } rows[] = {{"ptxas/Ofast-compile=mid ptx/smem-spill@k=on", EVOCC_REFUSED},
+                {"ptx/smem-spill@k=on", EVOCC_OK},
+                {"ptxas/Ofast-compile=mid", EVOCC_OK}};
+    static const char *const levels[] = {"0", "mid"};
+    const space_control fast = {.stage = SPACE_STAGE_PTXAS,
+                                .name = "Ofast-compile",
+                                .kind = SPACE_CHOICE,
+                                .choices = levels,
+                                .size = 2,
+                                .parent = SPACE_ABSENT};
+    const ptx_limits limits = {.max_version = 90};
+    char *text = with_header(".reqntid 64\n", "sm_90a", "");
+    ptx_module *module = module_of(text);
+    evocc_error error;
+    evocc_space *space;
+    assert_int_equal(space_new(&space, &error), EVOCC_OK);
+    assert_int_equal(space_add(space, &fast, &error), EVOCC_OK);
+    assert_int_equal(ptx_add_controls(space, module, "k", &limits, &error), EVOCC_OK);
+    assert_int_equal(space_finish(space, &error), EVOCC_OK);
+    int32_t *genes = mem_alloc(space_count(space), sizeof *genes);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        assert_int_equal(space_candidate_parse(genes, space, rows[i].candidate, &error), EVOCC_OK);
+        assert_int_equal(space_check(space, genes, &error), rows[i].status);
+    }
+    mem_free(genes);
+    space_free(space);
+    ptx_free(module);
+    mem_free(text);
+}
+
 static void test_no_memory(void **state)
 {
     (void)state;
@@ -227,9 +330,9 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_offered),
-        cmocka_unit_test(test_replaced),
-        cmocka_unit_test(test_ptxas),
+        cmocka_unit_test(test_offered),   cmocka_unit_test(test_replaced),
+        cmocka_unit_test(test_ptxas),     cmocka_unit_test(test_wgmma),
+        cmocka_unit_test(test_off),       cmocka_unit_test(test_forbidden),
         cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
