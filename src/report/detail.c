@@ -279,24 +279,24 @@ void report_result_path(strbuf *out, const report_detail *detail)
 
 void report_apply_command(strbuf *out, const report_detail *detail)
 {
-    if (!detail->summary->improved) {
-        return;
+    const report_summary *summary = detail->summary;
+    if (!summary->improved || *summary->compiler == '\0') {
+        return; /* a function that the caller evaluated has no command */
     }
+    bool workload = *report_detail_setting(detail, "workload_sha256") != '\0';
     strbuf path = {0};
     report_result_path(&path, detail);
-    bool workload = *report_detail_setting(detail, "workload_sha256") != '\0';
-    if (workload) { /* it says all the rest itself */
-        strbuf_puts(out, "evocc run ");
-        strbuf_shell_word(out, detail->summary->input);
-        strbuf_puts(out, " --apply-controls=");
-    } else {
-        strbuf_printf(out, "evocc %s --apply-controls=", detail->summary->compiler);
+    strbuf_printf(out, "evocc %s ", workload ? "run" : summary->compiler);
+    if (workload) {
+        strbuf_shell_word(out, summary->input);
+        strbuf_putc(out, ' ');
     }
+    strbuf_puts(out, "--apply-controls=");
     strbuf_shell_word(out, strbuf_text(&path));
     out->failed = out->failed || path.failed;
     strbuf_dispose(&path);
     if (workload) {
-        return;
+        return; /* it says all the rest itself */
     }
     if (strcmp(report_detail_setting(detail, "allow_numerics"), "yes") == 0) {
         strbuf_puts(out, " --allow-numerics");
@@ -311,7 +311,11 @@ void report_apply_command(strbuf *out, const report_detail *detail)
         mem_free(word);
         base += length + (base[length] == '\n');
     }
-    strbuf_printf(out, " -arch=%s ", detail->summary->arch);
-    strbuf_shell_word(out, detail->summary->input);
+    if (strcmp(summary->compiler, "ptxas") != 0) {
+        strbuf_puts(out, " -c FILE.c");
+        return;
+    }
+    strbuf_printf(out, " -arch=%s ", summary->arch);
+    strbuf_shell_word(out, summary->input);
     strbuf_puts(out, " -o kernel.cubin");
 }

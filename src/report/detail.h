@@ -103,8 +103,8 @@ void report_help_dispose(report_help *help);
 /* "" when the study file has no such setting. */
 const char *report_detail_setting(const report_detail *detail, const char *name);
 
-/* The command that compiles under the result, as it has to be typed; nothing when no candidate was
-   better than the baseline. */
+/* The command that compiles, or of a workload measures, under the result, as it has to be typed;
+   nothing when no candidate was better than the baseline, or there is no compiler. */
 void report_apply_command(strbuf *out, const report_detail *detail);
 
 /* The file that a study with this outcome writes: the ACF, or best.acf in its folder. */

@@ -213,6 +213,42 @@ static void put_metric_row(strbuf *out, const report_summary *s, size_t i, const
                                 : "minimized");
 }
 
+static void put_line(strbuf *out, const char *words, const char *text)
+{
+    if (*text != '\0') {
+        strbuf_printf(out, "<p class=\"hint\">%s", words);
+        html_text(out, text);
+        strbuf_puts(out, "</p>\n");
+    }
+}
+
+/* Every point of the front that ran beside the baseline in pairs. */
+static void put_pairs(strbuf *out, const report_summary *s)
+{
+    if (!s->compared) {
+        return;
+    }
+    strbuf_puts(out,
+                "<h3>In pairs with the baseline</h3><p class=\"hint\">In fresh processes and "
+                "random order, on pairs that took no part in choosing.</p><div class=\"scroll\">"
+                "<table><thead><tr><th class=\"n\">trial</th><th>metric</th><th>gain</th>"
+                "</tr></thead><tbody>\n");
+    for (size_t i = 0; i < s->front_count; i++) {
+        const report_point *point = &s->front[i];
+        for (size_t k = 0; k < point->comparison_count; k++) {
+            strbuf_printf(out, "<tr><td class=\"n\">%llu</td><td>", (unsigned long long)point->id);
+            html_text(out, point->comparisons[k].metric);
+            strbuf_puts(out, "</td><td>");
+            put_interval(out, &point->comparisons[k]);
+            strbuf_puts(out, "</td></tr>\n");
+        }
+    }
+    strbuf_puts(out, "</tbody></table></div>\n");
+    put_line(out, "Conditions: ", s->conditions);
+    put_line(out, "During the search: ", s->searched);
+    put_line(out, "Failed when looked at again: ", s->failed_again);
+}
+
 static void put_candidate(strbuf *out, const report_point *point)
 {
     const char *text = point->candidate;
@@ -245,6 +281,7 @@ static void put_result(strbuf *out, const report_detail *d)
         }
     }
     strbuf_puts(out, "</tbody></table></div>\n");
+    put_pairs(out, s);
     if (s->improved) {
         strbuf_printf(out, "<h3>Best: trial %llu of generation %u, %zu control%s</h3>\n",
                       (unsigned long long)best->id, best->generation, best->control_count,
@@ -307,9 +344,15 @@ static void put_use(strbuf *out, const report_detail *d)
         strbuf_puts(&command, "evocc tune --resume ");
         strbuf_shell_word(&command, d->summary->study_path);
         put_command(out, "The study has not ended; go on with", &command);
+    } else if (d->summary->improved && *d->summary->compiler == '\0') {
+        strbuf_puts(out, "<p>With the values above.</p>\n");
     } else if (d->summary->improved) {
         report_apply_command(&command, d);
-        put_command(out, "Compile under the result", &command);
+        put_command(out,
+                    *report_detail_setting(d, "workload_sha256") == '\0'
+                        ? "Compile under the result"
+                        : "Check and measure it again",
+                    &command);
         strbuf_clear(&command);
         strbuf_puts(&command, "evocc show ");
         report_result_path(&command, d);

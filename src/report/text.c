@@ -202,6 +202,8 @@ static void put_use(strbuf *out, const report_detail *d)
         strbuf_puts(out, "  the study has not ended; go on with:  evocc tune --resume ");
         strbuf_shell_word(out, d->summary->study_path);
         strbuf_putc(out, '\n');
+    } else if (d->summary->improved && *d->summary->compiler == '\0') {
+        strbuf_puts(out, "  with the values above\n");
     } else if (d->summary->improved) {
         strbuf_puts(out, "  ");
         report_apply_command(out, d);
