@@ -53,8 +53,8 @@ static double metric_of(const store_trial *trial, const char *name)
     return (double)NAN;
 }
 
-/* NAN unless the trial is valid and has all objectives; trial 0 is what the others are compared to.
- */
+/* NAN unless the trial is valid and has all objectives. The first that has is what the others are
+   compared to, as in summary.c: the baseline, where there is one. */
 static double gain_of(exporter *e, const store_trial *trial)
 {
     double values[OBJECTIVE_COUNT_MAX];
@@ -63,7 +63,7 @@ static double gain_of(exporter *e, const store_trial *trial)
         values[k] = metric_of(trial, e->objectives.items[k].metric);
         known = known && !isnan(values[k]);
     }
-    if (known && trial->id == 0) {
+    if (known && !e->has_baseline) {
         memcpy(e->baseline, values, sizeof values);
         e->has_baseline = true;
     }

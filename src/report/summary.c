@@ -243,8 +243,10 @@ static evocc_status load_settings(loader *l, store *s, const char *path, evocc_e
     summary->searched = copy_setting(l, s, "gpu_search");
     summary->failed_again = copy_setting(l, s, "failed_again");
     char *apart = NULL;
-    summary->compared = store_get(&apart, s, "apart", NULL) == EVOCC_OK;
-    l->apart = arena_strdup(&l->texts, apart != NULL ? apart : "");
+    evocc_status known = store_get(&apart, s, "apart", NULL);
+    summary->compared = known == EVOCC_OK;
+    l->apart =
+        known == EVOCC_NO_MEMORY ? NULL : arena_strdup(&l->texts, apart != NULL ? apart : "");
     mem_free(apart);
     if (summary->study_path == NULL || summary->input == NULL || summary->kernel == NULL ||
         summary->arch == NULL || summary->compiler == NULL || summary->compiler_version == NULL ||

@@ -265,6 +265,76 @@ static void what_decides_is_found(void **state)
     store_free(s);
 }
 
+/* A study that measured: intervals from the pairs for the estimate, and from no others. */
+static void intervals_are_shown(void **state)
+{
+    (void)state;
+    store *s = new_store("min runtime 1");
+    for (uint64_t id = 0; id < 2; id++) {
+        store_trial trial = {.id = id,
+                             .outcome = EVOCC_OUTCOME_OK,
+                             .candidate = id == 0 ? "" : "ptx/order@fa=late",
+                             .code_hash = id == 0 ? "a" : "b",
+                             .detail = "",
+                             .command = "",
+                             .metric_count = 1,
+                             .metric_names = {"runtime"},
+                             .metrics = {id == 0 ? 1e-3 : 0.9e-3}};
+        assert_int_equal(store_add_trial(s, &trial, NULL), EVOCC_OK);
+    }
+    for (size_t i = 0; i < 20; i++) {
+        const store_sample pairs[] = {
+            {1, "runtime", STORE_FOR_ESTIMATE, i, 1.05e-3 + 1e-7 * (double)i, 1e-3},
+            {1, "runtime", STORE_FOR_CHOICE, i, 2e-3, 1e-3}};
+        assert_int_equal(store_add_samples(s, pairs, 2, NULL), EVOCC_OK);
+    }
+    assert_int_equal(store_set(s, "apart", "1", NULL), EVOCC_OK);
+    assert_int_equal(store_set(s, "gpu_conditions", ODD, NULL), EVOCC_OK);
+    report_detail *detail = load(s);
+    strbuf page = {0};
+    strbuf text = {0};
+    tags t = {0};
+    report_html(&page, detail);
+    report_text(&text, detail);
+    check_well_formed(&t, page.data);
+    check_harmless(page.data);
+    assert_non_null(strstr(page.data, "95 % interval 1.05"));
+    assert_non_null(strstr(page.data, "(20 pairs, noise floor"));
+    assert_non_null(strstr(page.data, ": gain</td>"));
+    assert_non_null(strstr(page.data, "In pairs with the baseline"));
+    assert_non_null(strstr(text.data, "1.05"));
+    strbuf_dispose(&page);
+    strbuf_dispose(&text);
+    report_detail_free(detail);
+    store_free(s);
+}
+
+/* What a spreadsheet and a notebook read, odd text and unknown numbers included. */
+static void exports_keep_everything(void **state)
+{
+    (void)state;
+    store *s = new_store("min spill_bytes 1");
+    add(s, 0, EVOCC_OUTCOME_OK, "", 16, (double)NAN, 50);
+    add(s, 1, EVOCC_OUTCOME_COMPILE_FAILED, "a/b=1", 0, 0, 0);
+    add(s, 2, EVOCC_OUTCOME_OK, "a/b=1 c/d=2", 8, 1.5, 50);
+    strbuf csv = {0};
+    strbuf json = {0};
+    evocc_error error = {0};
+    assert_int_equal(report_export_csv(&csv, s, "x", &error), EVOCC_OK);
+    assert_int_equal(report_export_json(&json, s, "x", &error), EVOCC_OK);
+    assert_non_null(strstr(csv.data,
+                           "trial,generation,outcome,shared,wall_s,gain,spill_bytes,"
+                           "code_bytes,registers,compile_time_s,code_hash,controls,detail,"
+                           "command\n0,0,ok,0,0.5,1,16,,50,0.25,"));
+    assert_non_null(strstr(csv.data, "\n2,0,ok,0,0.5,2,8,1.5,50,0.25,code8.1.5,a/b=1 c/d=2,,"));
+    assert_non_null(strstr(csv.data, ",\"<script>alert(1)</script> & \"\"q\"\" 'a'"));
+    assert_non_null(strstr(json.data, "\"code_bytes\":null"));
+    assert_non_null(strstr(json.data, "\"controls\":{\"a/b\":\"1\",\"c/d\":\"2\"}"));
+    strbuf_dispose(&csv);
+    strbuf_dispose(&json);
+    store_free(s);
+}
+
 static void text_is_escaped_to_ascii(void **state)
 {
     (void)state;
@@ -309,6 +379,8 @@ int main(void)
         cmocka_unit_test(a_study_of_the_baseline_alone),
         cmocka_unit_test(one_two_and_three_objectives),
         cmocka_unit_test(what_decides_is_found),
+        cmocka_unit_test(intervals_are_shown),
+        cmocka_unit_test(exports_keep_everything),
         cmocka_unit_test(text_is_escaped_to_ascii),
         cmocka_unit_test(no_memory_is_an_error_and_no_leak),
     };
