@@ -41,8 +41,8 @@ uint32_t ptx_facts_block(const ptx_facts *facts, uint32_t statement);
    hands such a product on, or would stand between such (contraction.h). */
 bool ptx_facts_may_contract(const ptx_facts *facts, uint32_t statement);
 
-/* *out false: some such product is read in a later iteration of a loop than made it, so that
-   whether a loop is unrolled (by us or by ptxas) changes results. */
+/* *out false: whether a loop is unrolled (by us or by ptxas) may change which such products are
+   joined with sums, and so results. unrolling.c */
 evocc_status ptx_unrolls_exactly(bool *out, const ptx_module *module, const ptx_function *function,
                                  evocc_error *error);
 

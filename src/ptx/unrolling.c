@@ -328,8 +328,6 @@ static void read_by(flow *w, uint32_t statement, bool here)
     }
 }
 
-/* ---- Where a value is read ------------------------------------------------------------------- */
-
 typedef struct scan_context {
     uint32_t register_id;
     bool reads, writes;
@@ -447,8 +445,6 @@ static bool is_at_risk(flow *w, uint32_t statement, uint8_t type)
     }
     return w->joinable && w->paired && w->readers > 1;
 }
-
-/* ---- Functions ------------------------------------------------------------------------------- */
 
 static void note_writer(void *context, uint32_t id, bool write)
 {
