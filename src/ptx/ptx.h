@@ -37,8 +37,8 @@ const char *ptx_entry_name(const ptx_module *module, size_t index);
 bool ptx_entry_bounds_threads(const ptx_module *module, const char *entry);
 
 /* *out false: in some function whether ptxas joins a product without stated rounding with a sum
-   (fma) may depend on whether it unrolls a loop, so levels of optimisation that do not unroll change
-   the last bits of results (docs/ptx-safety.md, "Loops"). */
+   (fma) may depend on whether it unrolls a loop, so levels of optimisation that do not unroll
+   change the last bits of results (docs/ptx-safety.md, "Loops"). */
 evocc_status ptx_unrolling_is_exact(bool *out, const ptx_module *module, evocc_error *error);
 
 /* True when some instruction of the module has this opcode, whatever its modifiers ("setmaxnreg").
