@@ -485,7 +485,7 @@ static int run(const void *values, const cli_operands *operands)
 const cli_command cli_explain = {
     .name = "explain",
     .operands = "FILE.acf KERNEL.ptx",
-    .summary = "what an ACF does to a kernel: registers, spills, occupancy, instructions",
+    .summary = "what an ACF does to a kernel: registers, spills, instructions",
     .text =
         "Compiles the kernel without and with the file's controls and shows both side by side: "
         "registers, spills, code size, how many blocks fit on a multiprocessor and what bounds "

@@ -35,7 +35,7 @@ void mix_of_ptx(instruction_mix *out, const char *normal, const char *entry);
 void mix_of_sass(instruction_mix *out, const char *text, const char *entry);
 
 /* The disassembler: nvdisasm or cuobjdump beside the compiler, else on PATH; mem_free.
-   *is_cuobjdump tells which. EVOCC_NOT_FOUND: neither. */
+ *is_cuobjdump tells which. EVOCC_NOT_FOUND: neither. */
 evocc_status mix_find_disassembler(char **out, bool *is_cuobjdump, const char *compiler,
                                    evocc_error *error);
 

@@ -287,9 +287,8 @@ const cli_command cli_minimize = {
         "the gain that is lost without each of the rest; shares need not add up to 100 %, since "
         "controls help each other. Objectives are exact metrics: what the compiler and the "
         "machine code tell.",
-    .examples =
-        "  evocc minimize best.acf kernel.ptx\n"
-        "  evocc minimize best.acf kernel.ptx --minimize spill_bytes --margin 0.05 -o few.acf\n",
+    .examples = "  evocc minimize best.acf kernel.ptx\n"
+                "  evocc minimize best.acf kernel.ptx --minimize spill_bytes -o few.acf\n",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
     .operands_min = 2,

@@ -321,16 +321,15 @@ static int run(const void *values, const cli_operands *operands)
 const cli_command cli_validate = {
     .name = "validate",
     .operands = "FILE.acf KERNEL.ptx",
-    .summary = "is an ACF's gain still there, with this kernel and this compiler?",
+    .summary = "is an ACF's gain still there, with this compiler?",
     .text =
         "Compiles the kernel without and with the file's controls, as it was found, and says "
         "'kept' or 'rejected' with the reason, and what of the environment is not as it was. For "
         "exact metrics (spill_bytes, registers, code_bytes, ...). A line with the verdict is "
         "appended to a log. Exit status, for pipelines: 0 kept, 1 rejected, 2 it could not be "
         "judged.",
-    .examples =
-        "  evocc validate best.acf kernel.ptx\n"
-        "  evocc validate best.acf kernel.ptx --ptxas /opt/cuda-13.1/bin/ptxas --margin 0.05\n",
+    .examples = "  evocc validate best.acf kernel.ptx\n"
+                "  evocc validate best.acf kernel.ptx --ptxas ./ptxas --margin 0.05\n",
     .options = options,
     .option_count = sizeof options / sizeof options[0],
     .operands_min = 2,
