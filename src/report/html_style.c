@@ -9,8 +9,7 @@ const char html_style[] =
     "--base:#ef8f45;--bar:#4a94ea;--good:#4cc38a;--bad:#f2857c;--code:#26262b}}"
     "@media print{:root{--page:#fff;--card:#fff;--ink:#000;--soft:#333;--faint:#666;--grid:#ddd;"
     "--line:#999;--best:#1f6fd0;--dot:#9fb8d6;--base:#c2570c;--bar:#1f6fd0;--good:#0b7a43;"
-    "--bad:#b3261e;--code:#f4f4f4}nav{display:none}section,.tile{break-inside:avoid}"
-    "body{font-size:11px}*{print-color-adjust:exact;-webkit-print-color-adjust:exact}}"
+    "--bad:#b3261e;--code:#f4f4f4}}"
     "*{box-sizing:border-box}"
     "body{margin:0;background:var(--page);color:var(--ink);"
     "font:15px/1.5 system-ui,-apple-system,'Segoe UI',Roboto,'Liberation Sans',sans-serif}"
@@ -43,7 +42,8 @@ const char html_style[] =
     "white-space:pre-wrap;overflow-wrap:anywhere}"
     ".plots{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(420px,100%),1fr));"
     "gap:8px 24px}"
-    "svg.plot{width:100%;height:auto;display:block;margin:8px 0}"
+    ".plots>div:only-child{max-width:680px}svg.plot{width:100%;height:auto;display:block;margin:"
+    "8px 0}"
     ".tick{font-size:12px;fill:var(--faint)}.label{font-size:12.5px;fill:var(--soft)}"
     ".note{font-size:12px;fill:var(--base)}.grid{stroke:var(--grid)}.axis{stroke:var(--line)}"
     ".trial{fill:var(--dot);opacity:.75}.front{fill:var(--best);stroke:var(--card);stroke-width:1."
@@ -62,4 +62,8 @@ const char html_style[] =
     ".o0{fill:#4a94ea}.o1{fill:#8b8b90}.o2{fill:#eb6834}.o3{fill:#eda100}.o4{fill:#7a5fd0}"
     ".o5{fill:#1baf7a}.o6{fill:#d55181}.o7{fill:#a8761c}.o8{fill:#c93a36}.o9{fill:#e87ba4}"
     ".o10{fill:#3f8f3f}.o11{fill:#b9b9b4}"
-    "footer{color:var(--faint);font-size:.85em;margin-top:24px}";
+    "footer{color:var(--faint);font-size:.85em;margin-top:24px}"
+    /* Last, so that it beats what stands above. */
+    "@media print{nav{display:none}body{font-size:11px}main{max-width:none;padding:0}"
+    "section{padding:12px 14px}.tile,tr,pre,svg{break-inside:avoid}h2,h3{break-after:avoid}"
+    ".scroll{overflow:visible}*{print-color-adjust:exact;-webkit-print-color-adjust:exact}}";
