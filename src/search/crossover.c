@@ -7,11 +7,13 @@
  */
 #include "search/variation.h"
 
-void variation_cross(const variation *v, rng *r, int32_t *child, const int32_t *a, const int32_t *b)
+bool variation_cross(const variation *v, rng *r, int32_t *child, const int32_t *a, const int32_t *b)
 {
     bool linked = v->group_count > 0 && rng_chance(r, 0.5);
     uint64_t salt = rng_next(r);
     uint64_t bits = 0;
+    int32_t other_than_a = 0;
+    int32_t other_than_b = 0;
     for (size_t i = 0; i < v->count; i++) {
         if (i % 64 == 0) {
             bits = rng_next(r);
@@ -23,5 +25,8 @@ void variation_cross(const variation *v, rng *r, int32_t *child, const int32_t *
             first = (salt ^ group * UINT64_C(0x9e3779b97f4a7c15)) >> 63;
         }
         child[i] = first ? a[i] : b[i];
+        other_than_a |= child[i] ^ a[i];
+        other_than_b |= child[i] ^ b[i];
     }
+    return other_than_a != 0 && other_than_b != 0;
 }

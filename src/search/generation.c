@@ -180,11 +180,17 @@ static void take_in(evocc_search *s, const individual *one)
     }
 }
 
-/* Whether one of the list's best front is new. */
-static bool has_new_best(const individuals *list, uint64_t first_new)
+/* Whether one of the list's best front is new and not dominated by the best front of `others`. */
+static bool has_new_best(const evocc_search *s, const individuals *list, const individuals *others,
+                         uint64_t first_new)
 {
     for (size_t i = 0; i < list->count && list->items[i]->front == 0; i++) {
-        if (list->items[i]->id >= first_new) {
+        const individual *one = list->items[i];
+        bool best = one->id >= first_new;
+        for (size_t k = 0; best && k < others->count && others->items[k]->front == 0; k++) {
+            best = !individual_dominates(others->items[k], one, s->ranked_count);
+        }
+        if (best) {
             return true;
         }
     }
@@ -211,10 +217,10 @@ static void merge(evocc_search *s, size_t count)
                    &s->unscreened_hits);
     count_children(s, p->elders.items, p->elders.count, first, &s->screened_hits,
                    &s->unscreened_hits);
-    bool members = has_new_best(&p->members, first);
-    bool elders = has_new_best(&p->elders, first);
-    s->pool_improved = s->pool_improved || members;
-    s->improved = s->improved || members || elders;
+    static const individuals none = {0};
+    s->pool_improved = s->pool_improved || has_new_best(s, &p->members, &none, first);
+    s->improved = s->improved || has_new_best(s, &p->members, &p->elders, first) ||
+                  has_new_best(s, &p->elders, &p->members, first);
 }
 
 /* ---- Generations ----------------------------------------------------------------------------- */

@@ -8,6 +8,8 @@ enum {
     /* How often variation may come up with something known or forbidden before something else is
        tried. In a space with many candidates left the first tries nearly always succeed. */
     VARIATION_TRIES = 64,
+    /* A known child is mutated on so often (see mutate_on_stale) before another one is made. */
+    MUTATIONS_MOST = 16,
     SAMPLE_TRIES = 64,
     /* In a space too large to walk: how many samples must fail before it is called exhausted. */
     LAST_TRIES = 10000,
@@ -59,7 +61,8 @@ static size_t parent_count(const evocc_search *s, const individuals *list)
     return count < list->count ? count : list->count;
 }
 
-static void make_child(evocc_search *s, int32_t *genes)
+/* False when the child is surely known, which is most of what a pool makes that has converged. */
+static bool make_child(evocc_search *s, int32_t *genes)
 {
     const individuals *list = s->elder ? &s->pool.elders : &s->pool.members;
     size_t count = parent_count(s, list);
@@ -69,26 +72,34 @@ static void make_child(evocc_search *s, int32_t *genes)
         const individual *other = marginal_pick(&s->marginal, &s->rng);
         a = other != NULL ? other : a;
     }
+    bool differs = true;
     bool cross = a->id != b->id && rng_chance(&s->rng, s->tuning.crossover_rate);
     if (cross) {
-        variation_cross(&s->vary, &s->rng, genes, a->genes, b->genes);
+        differs = variation_cross(&s->vary, &s->rng, genes, a->genes, b->genes);
     } else {
         memcpy(genes, a->genes, s->gene_count * sizeof *genes);
     }
     if (!cross || rng_chance(&s->rng, s->tuning.mutate_after_crossover)) {
         variation_mutate(&s->vary, &s->rng, genes);
+        differs = true;
     }
+    return differs;
 }
 
-/* A new candidate near the default, while there are no parents yet, or from parents. */
+/* A known child is made anew, with other parents: better than to mutate it until it is new, which
+   drifts away from the pool. Only when nothing better has come for longer than most searches last,
+   nearly all children are known, and a new one near the pool is all that can be had.
+   A new candidate near the default, while there are no parents yet, or from parents. */
 static bool vary(evocc_search *s, int32_t *genes)
 {
     bool near = !s->elder && (s->initial || s->pool.members.count == 0);
     for (int i = 0; i < VARIATION_TRIES && !s->no_memory; i++) {
         if (near) {
             variation_near_default(&s->vary, &s->rng, genes);
-        } else {
-            make_child(s, genes);
+        } else if (i > 0 && s->stale >= s->tuning.mutate_on_stale && i % MUTATIONS_MOST != 0) {
+            variation_mutate(&s->vary, &s->rng, genes);
+        } else if (!make_child(s, genes)) {
+            continue;
         }
         if (make_proposable(s, genes, true)) {
             return true;

@@ -22,10 +22,12 @@ typedef struct search_tuning {
     double crossover_rate;         /* those with two parents */
     double mutate_after_crossover; /* of these: those that are mutated as well */
     double mutation_one, mutation_three, mutation_rate, mutation_power; /* weights of the mixture */
-    double step_share;   /* of the moves of ordered controls: steps */
-    double step_longer;  /* chance of each further step */
-    double double_share; /* of the moves of ordered controls: to twice or half the number */
-    double group_share;  /* of the moves of controls in a group: the whole group moves */
+    double step_share;      /* of the moves of ordered controls: steps */
+    double step_longer;     /* chance of each further step */
+    double double_share;    /* of the moves of ordered controls: to twice or half the number */
+    double group_share;     /* of the moves of controls in a group: the whole group moves */
+    double mutate_on_stale; /* generations without anything better after which a child that is known
+                               is mutated until it is new, instead of made anew */
     /* Restarts. */
     double stale_limit; /* generations without improvement before a second pool is begun */
     double elder_share; /* of the proposals then: children of the older pool */

@@ -45,8 +45,8 @@ size_t variation_pick(const variation *v, rng *r);
 /* initial.c: a few steps from the baseline. */
 void variation_near_default(const variation *v, rng *r, int32_t *genes);
 
-/* crossover.c */
-void variation_cross(const variation *v, rng *r, int32_t *child, const int32_t *a,
+/* crossover.c: false when the child is one of its parents again. */
+bool variation_cross(const variation *v, rng *r, int32_t *child, const int32_t *a,
                      const int32_t *b);
 
 /* mutation.c: changes at least one gene unless no gene can change. */

@@ -472,6 +472,35 @@ static double trap(const int32_t *genes)
     return inside ? distance_to(genes, 3, 3, 4) : 100 + distance_to(genes, 0, 6, 2);
 }
 
+/* The baseline is the best there is: a second pool improves on itself for a while, which is nothing
+   better and must not put off the rule about stale searches. Nearly all children are known by then;
+   new ones must still be found. */
+static void test_stale_goes_on_through_a_second_pool(void **state)
+{
+    (void)state;
+    evocc_space *space = integer_space(12, 6);
+    evocc_search *search = search_over(space, 1, 3, 60);
+    search_candidate c;
+    search_progress progress = {0};
+    evocc_error error;
+    bool restarted = false;
+    while (search_ask(&c, search, &error) == EVOCC_OK) {
+        double value = 0;
+        for (size_t i = 0; i < 12; i++) {
+            value += gene_value(c.genes, i);
+        }
+        assert_status(search_tell(search, c.id, EVOCC_OUTCOME_OK, &value, &error), EVOCC_OK,
+                      &error);
+        search_get_progress(&progress, search);
+        restarted = restarted || progress.restarted;
+        assert_true(progress.generation < 2 || progress.stale >= progress.generation - 1);
+    }
+    assert_true(restarted);
+    assert_int_equal(progress.told, 32 + 59 * 24);
+    search_free(search);
+    space_free(space);
+}
+
 static void test_stale_pool_gets_a_second_one(void **state)
 {
     (void)state;
@@ -660,6 +689,7 @@ int main(void)
         cmocka_unit_test(test_mostly_invalid_space),
         cmocka_unit_test(test_all_invalid_ends_like_any_other),
         cmocka_unit_test(test_stale_pool_gets_a_second_one),
+        cmocka_unit_test(test_stale_goes_on_through_a_second_pool),
         cmocka_unit_test(test_prescreen_helps_where_it_can),
         cmocka_unit_test(test_prescreen_retires_when_it_fails),
         cmocka_unit_test(test_random_cases),

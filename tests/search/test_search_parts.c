@@ -420,7 +420,9 @@ static void test_groups_cross_together_half_of_the_time(void **state)
     size_t from_a = 0;
     for (int i = 0; i < 100000; i++) {
         int32_t child[8];
-        variation_cross(&v, &r, child, a, b);
+        bool differs = variation_cross(&v, &r, child, a, b);
+        assert_true(differs ==
+                    (memcmp(child, a, sizeof a) != 0 && memcmp(child, b, sizeof b) != 0));
         together += child[3] == child[4] ? 1 : 0;
         apart += child[0] == child[1] ? 1 : 0;
         from_a += child[3] == a[3] ? 1 : 0;
@@ -428,6 +430,7 @@ static void test_groups_cross_together_half_of_the_time(void **state)
     assert_in_range(together, 74000, 76000);
     assert_in_range(apart, 49000, 51000);
     assert_in_range(from_a, 49000, 51000);
+    assert_false(variation_cross(&v, &r, b, a, a));
     variation_dispose(&v);
     space_free(space);
 }
