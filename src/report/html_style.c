@@ -23,7 +23,7 @@ const char html_style[] =
     ".tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(165px,1fr));gap:12px;"
     "margin:20px 0}"
     ".tile,section{background:var(--card);border:1px solid var(--grid);border-radius:10px}"
-    ".tile{padding:14px 16px}.tile b{display:block;font-size:1.4em;line-height:1.25;"
+    ".tile{padding:14px 16px}.tile b{display:block;font-size:1.25em;line-height:1.25;"
     "font-variant-numeric:tabular-nums;overflow-wrap:anywhere}.tile span{color:var(--soft);"
     "font-size:.88em}"
     "section{padding:20px 22px;margin:16px 0}"
