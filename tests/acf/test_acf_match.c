@@ -35,6 +35,51 @@ static void mismatch(const acf_target *here, const char *message)
     acf_free(file);
 }
 
+/* gcc and clang compile no PTX: their files are for all that is compiled under the same options. */
+static void files_for_the_host_name_no_ptx(void **state)
+{
+    (void)state;
+    static const char *const base[] = {"-O3", "-march=native"};
+    static const acf_control controls[] = {{.full_name = "gcc/fipa-cp", .value = "false"}};
+    acf from = {.target = {.compiler = "gcc",
+                           .version = "12.2.0",
+                           .arch = "x86_64-linux-gnu",
+                           .kernel = "*",
+                           .base = base,
+                           .base_count = 2},
+                .controls = controls,
+                .control_count = 1};
+    acf *file = NULL;
+    acf *again = NULL;
+    strbuf text = {0};
+    evocc_error error = {0};
+    assert_int_equal(acf_new(&file, &from, &error), EVOCC_OK);
+    assert_string_equal(file->target.ptx, "");
+    assert_int_equal(acf_write(&text, file, &error), EVOCC_OK);
+    assert_null(strstr(text.data, "ptx"));
+    assert_int_equal(acf_read(&again, text.data, text.length, "gcc.acf", &error), EVOCC_OK);
+    assert_string_equal(again->digest, file->digest);
+
+    acf_target here = from.target;
+    here.kernel = NULL;
+    assert_int_equal(acf_match(again, &here, &error), EVOCC_OK);
+    here.arch = "aarch64-linux-gnu";
+    assert_int_equal(acf_match(again, &here, &error), EVOCC_MISMATCH);
+    here = from.target;
+    here.compiler = "clang";
+    assert_int_equal(acf_match(again, &here, &error), EVOCC_MISMATCH);
+    acf_free(again);
+    acf_free(file);
+    strbuf_dispose(&text);
+
+    from.target.ptx = EXAMPLE_PTX;
+    assert_int_equal(acf_new(&file, &from, &error), EVOCC_INVALID_ARGUMENT);
+    assert_non_null(strstr(error.message, "cannot name a PTX"));
+    from.target.ptx = NULL;
+    from.target.compiler = "ptxas";
+    assert_int_equal(acf_new(&file, &from, &error), EVOCC_INVALID_ARGUMENT);
+}
+
 static void equal_targets_match(void **state)
 {
     (void)state;
@@ -336,6 +381,7 @@ static void survives_lack_of_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(files_for_the_host_name_no_ptx),
         cmocka_unit_test(equal_targets_match),
         cmocka_unit_test(every_field_counts),
         cmocka_unit_test(bases_are_multisets),
