@@ -130,12 +130,13 @@ def main():
     parser.add_argument("--evocc", required=True)
     parser.add_argument("--trials", type=int, default=248, help="32 + 24 n")
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--methods", default="evocc,random,optuna")
     parser.add_argument("sources", nargs="+")
     options = parser.parse_args()
     cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     for source in options.sources:
-        for seed in range(options.seeds):
+        for seed in range(options.first_seed, options.first_seed + options.seeds):
             trials = options.trials
             for method in options.methods.split(","):
                 with tempfile.TemporaryDirectory() as folder:
