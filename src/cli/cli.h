@@ -87,6 +87,10 @@ bool cli_is_terminal(int descriptor);
    ends the process at once. Negative when it could not be made. */
 int cli_catch_signals(void);
 
+/* EVOCC_INVALID_ARGUMENT when -o names the very file that is read, under whatever name: the result
+   would replace it. NULL: no -o. */
+evocc_status cli_check_output(const char *output, const char *input, evocc_error *error);
+
 /* Writes all of it to stdout. A full disk or a closed pipe is CLI_FAILED, said on stderr. */
 int cli_print(const char *text, size_t length);
 

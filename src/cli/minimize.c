@@ -182,6 +182,9 @@ static evocc_status minimize(session *s, const minimize_values *v, const cli_ope
     evocc_status status =
         s->output == NULL ? error_no_memory(error) : applied_read(&file, operands->items[0], error);
     if (status == EVOCC_OK) {
+        status = cli_check_output(s->output, operands->items[1], error);
+    }
+    if (status == EVOCC_OK) {
         status = choose_objectives(s, v, file, error);
     }
     acf_free(file);

@@ -59,7 +59,10 @@ static int run(const void *values, const cli_operands *operands)
     report_detail *detail = NULL;
     strbuf text = {0};
     int exit_status = CLI_DONE;
-    evocc_status status = store_open_read(&s, path, &error);
+    evocc_status status = cli_check_output(v->output, path, &error);
+    if (status == EVOCC_OK) {
+        status = store_open_read(&s, path, &error);
+    }
     if (status == EVOCC_OK && v->json) {
         exit_status = print_json(s, path, &error);
         status = error.status;

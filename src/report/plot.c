@@ -82,10 +82,12 @@ static void tick_text(char *out, size_t size, double value, double step)
     snprintf(out, size, "%.6g%s", value / scales[i].size, scales[i].suffix);
 }
 
+/* Ticks are counted in doubles: in a range far below its own magnitude they would stand still. */
 static void widen(double *low, double *high)
 {
-    if (!(*high > *low)) {
-        double by = *low == 0 ? 1 : fabs(*low) * 0.05;
+    double size = fmax(fabs(*low), fabs(*high));
+    if (!(*high - *low > 1e-9 * size)) {
+        double by = size == 0 ? 1 : size * 0.05;
         *low -= by;
         *high += by;
     }

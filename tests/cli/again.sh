@@ -48,6 +48,10 @@ r = json.load(sys.stdin)
 assert r["controls_before"] == 5 and r["minimized"]["spill_bytes"] == 0 and r["controls"]' ||
     fail "minimize --json"
 cmp -s few.acf big.min.acf || fail "minimize gave two answers"
+cp "$kernel" mine.ptx
+evocc minimize big.acf mine.ptx -o mine.ptx 2>err
+[ $? = 2 ] || fail "-o names the kernel: $(cat err)"
+cmp -s "$kernel" mine.ptx || fail "-o overwrote the kernel"
 evocc minimize big.acf "$other" 2>err
 [ $? = 1 ] || fail "another kernel: $(cat err)"
 grep -q 'ptx: the file is for' err || fail "another kernel: $(cat err)"

@@ -34,6 +34,16 @@ evocc report "$study" --json -o x.html 2>err
 evocc report "$study" -o no/such/folder/x.html 2>err
 [ $? = 1 ] && grep -q 'no/such/folder' err || fail "-o into nowhere: $(cat err)"
 
+cp "$study" same.db
+ln -s same.db link.db
+for command in "report same.db -o same.db" "report same.db -o link.db" "export same.db -o ./same.db"; do
+    # shellcheck disable=SC2086 # words
+    evocc $command 2>err
+    [ $? = 2 ] || fail "evocc $command: $(cat err)"
+done
+cmp -s "$study" same.db || fail "a study was overwritten by its report"
+rm same.db link.db
+
 # CSV and JSON have the same trials, and read as what they are.
 evocc export "$study" -o trials.csv || fail "export"
 evocc export "$study" --json -o trials.json || fail "export --json"

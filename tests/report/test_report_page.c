@@ -335,6 +335,30 @@ static void exports_keep_everything(void **state)
     store_free(s);
 }
 
+/* Ranges that are nothing beside their values, or cover all there is, end in a drawing, too. */
+static void odd_ranges_are_drawn(void **state)
+{
+    (void)state;
+    static const double ranges[][2] = {{0, 0},           {1e17, 1e17 + 32}, {-5, -5},
+                                       {1e-300, 2e-300}, {-1e300, 1e300},   {3, 3 + 1e-15},
+                                       {0, 1e-9}};
+    for (size_t i = 0; i < sizeof ranges / sizeof ranges[0]; i++) {
+        strbuf out = {0};
+        plot p = {.width = 520, .height = 340, .left = 70, .bottom = 48};
+        p.x_low = p.y_low = ranges[i][0];
+        p.x_high = p.y_high = ranges[i][1];
+        plot_begin(&p, &out, "<t>", "d", "x", "y");
+        plot_dot(&p, ranges[i][0], ranges[i][1], 3, "trial", NULL);
+        plot_end(&p);
+        assert_false(out.failed);
+        assert_true(out.length < 8000);
+        assert_null(strstr(out.data, "nan"));
+        assert_null(strstr(out.data, "inf"));
+        assert_non_null(strstr(out.data, "class=\"tick\""));
+        strbuf_dispose(&out);
+    }
+}
+
 static void text_is_escaped_to_ascii(void **state)
 {
     (void)state;
@@ -381,6 +405,7 @@ int main(void)
         cmocka_unit_test(what_decides_is_found),
         cmocka_unit_test(intervals_are_shown),
         cmocka_unit_test(exports_keep_everything),
+        cmocka_unit_test(odd_ranges_are_drawn),
         cmocka_unit_test(text_is_escaped_to_ascii),
         cmocka_unit_test(no_memory_is_an_error_and_no_leak),
     };
