@@ -1,6 +1,7 @@
 #include "cli/cli.h"
 
 #include "study/study.h"
+#include "util/error.h"
 #include "util/files.h"
 #include "util/mem.h"
 
@@ -9,6 +10,7 @@
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -16,8 +18,10 @@ typedef struct tune_values {
     const char *arch, *kernel, *output, *study, *resume, *ptxas, *gpu;
     bool whole_module, allow_numerics, keep_parameters, json, quiet;
     cli_list minimize, maximize;
-    size_t pool_size, cull_size, generations, seed, workers;
-    double mutate_rate, deadline_s;
+    size_t pool_size, cull_size, generations, seed, workers, max_trials, stale;
+    double mutate_rate, deadline_s, max_time_s, target;
+    const char *lag, *survival;
+    bool prescreen;
 } tune_values;
 
 #define OFFSET(field) offsetof(tune_values, field)
@@ -48,6 +52,21 @@ static const cli_option options[] = {
     {"generations", 0, "N", CLI_COUNT, OFFSET(generations), "generations; default 20"},
     {"mutate-rate", 0, "X", CLI_NUMBER, OFFSET(mutate_rate),
      "share of the controls that a mutation changes, above 0 to 1; default 0.1"},
+    {"max-trials", 0, "N", CLI_COUNT, OFFSET(max_trials),
+     "end after N trials, if the generations make more"},
+    {"max-time", 0, "SECONDS", CLI_NUMBER, OFFSET(max_time_s),
+     "ask no more after so long, interrupted runs counted together"},
+    {"stale", 0, "N", CLI_COUNT, OFFSET(stale),
+     "end when N generations have found nothing better; default: never"},
+    {"target", 0, "X", CLI_NUMBER, OFFSET(target),
+     "end when the first objective is as good as X; counts and bytes end at 0 by themselves"},
+    {"lag", 0, "N", CLI_TEXT, OFFSET(lag),
+     "ask trial k when the answers up to k - N are there (1 to 4096), instead of generation by "
+     "generation (0); default: 24 for a workload, else 0"},
+    {"survival", 0, "KIND", CLI_TEXT, OFFSET(survival),
+     "of several objectives: nsga3 (reference directions, the default) or hypervolume"},
+    {"prescreen", 0, NULL, CLI_FLAG, OFFSET(prescreen),
+     "let a model learned from the trials choose among several children"},
     {"seed", 0, "N", CLI_SIZE, OFFSET(seed),
      "of the random generator; the same seed asks the same trials; default 0"},
     {"workers", 0, "N", CLI_COUNT, OFFSET(workers), "compilations at a time; default: one a core"},
@@ -170,7 +189,9 @@ static int check_values(const tune_values *v, const cli_operands *operands)
                      v->study != NULL || v->whole_module || v->allow_numerics ||
                      v->keep_parameters || v->minimize.count > 0 || v->maximize.count > 0 ||
                      v->pool_size > 0 || v->cull_size > 0 || v->generations > 0 || v->seed > 0 ||
-                     v->mutate_rate != 0 || operands->rest_count > 0;
+                     v->mutate_rate != 0 || operands->rest_count > 0 || v->max_trials > 0 ||
+                     v->max_time_s != 0 || v->stale > 0 || v->target != 0 || v->lag != NULL ||
+                     v->survival != NULL || v->prescreen;
         return fresh ? usage("--resume goes on as the study began: only -o, --workers, --ptxas, "
                              "--gpu, --json and --quiet go with it")
                      : CLI_DONE;
@@ -185,6 +206,30 @@ static int check_values(const tune_values *v, const cli_operands *operands)
         return usage("--mutate-rate is a share: above 0, up to 1");
     }
     return CLI_DONE;
+}
+
+static bool read_lag(size_t *out, const char *text)
+{
+    char *end;
+    unsigned long lag = strtoul(text, &end, 10);
+    *out = lag;
+    return *text >= '0' && *text <= '9' && *end == '\0' && lag <= 4096;
+}
+
+/* How it searches, of the words that are no numbers. */
+static evocc_status search_words(study_options *o, const tune_values *v, evocc_error *error)
+{
+    o->lag_given = v->lag != NULL;
+    if (v->lag != NULL && !read_lag(&o->lag, v->lag)) {
+        return error_set(error, EVOCC_INVALID_ARGUMENT, "--lag is 0 to 4096, not '%s'", v->lag);
+    }
+    bool hypervolume = v->survival != NULL && strcmp(v->survival, "hypervolume") == 0;
+    if (v->survival != NULL && !hypervolume && strcmp(v->survival, "nsga3") != 0) {
+        return error_set(error, EVOCC_INVALID_ARGUMENT,
+                         "--survival is nsga3 or hypervolume, not '%s'", v->survival);
+    }
+    o->survival = hypervolume ? SEARCH_HYPERVOLUME : SEARCH_NSGA3;
+    return EVOCC_OK;
 }
 
 static evocc_status open_study(study **out, const tune_values *v, const cli_operands *operands,
@@ -213,8 +258,16 @@ static evocc_status open_study(study **out, const tune_values *v, const cli_oper
         .allow_numerics = v->allow_numerics,
         .gpu = v->gpu,
         .keep_parameters = v->keep_parameters,
+        .max_trials = v->max_trials,
+        .max_time_s = v->max_time_s,
+        .stale_generations = (uint32_t)(v->stale < UINT32_MAX ? v->stale : UINT32_MAX),
+        .target = v->target,
+        .prescreen = v->prescreen,
     };
-    evocc_status status = objectives_of(&o.objectives, v, error);
+    evocc_status status = search_words(&o, v, error);
+    if (status == EVOCC_OK) {
+        status = objectives_of(&o.objectives, v, error);
+    }
     return status == EVOCC_OK ? study_create(out, &o, error) : status;
 }
 

@@ -363,6 +363,7 @@ void search_get_progress(search_progress *out, const evocc_search *s)
         .budget = o->max_trials > 0 && o->max_trials < budget ? o->max_trials : budget,
         .stale = s->stale,
         .diversity = s->diversity,
+        .target_reached = s->target_reached,
         .restarted = s->pool.elders.count > 0,
     };
 }

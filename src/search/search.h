@@ -114,7 +114,8 @@ typedef struct search_progress {
     uint64_t budget;  /* trials if nothing stops it earlier */
     uint32_t stale;   /* generations without an addition to the best */
     double diversity; /* share of the genes in which two members of the pool differ, on average */
-    bool restarted;   /* a second pool is growing beside the first */
+    bool target_reached; /* by a trial that was merged */
+    bool restarted;      /* a second pool is growing beside the first */
 } search_progress;
 void search_get_progress(search_progress *out, const evocc_search *search);
 

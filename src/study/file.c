@@ -204,11 +204,21 @@ static evocc_status save_numbers(study *s, evocc_error *error)
         {"generations", s->search_options.generations},
         {"seed", s->search_options.seed},
         {"lag", s->search_options.lag},
+        {"max_trials", s->search_options.max_trials},
+        {"stale_generations", s->search_options.stale_generations},
+        {"survival", (uint64_t)s->search_options.survival},
+        {"prescreen", s->search_options.prescreen},
         {"budget", progress.budget},
     };
     evocc_status status = set_number(s, "mutate_rate", s->search_options.mutate_rate, error);
     if (status == EVOCC_OK) {
         status = set_number(s, "deadline_s", s->deadline_s, error);
+    }
+    if (status == EVOCC_OK) {
+        status = set_number(s, "max_time_s", s->max_time_s, error);
+    }
+    if (status == EVOCC_OK) {
+        status = set_number(s, "target", s->target, error);
     }
     for (size_t i = 0; status == EVOCC_OK && i < sizeof settings / sizeof settings[0]; i++) {
         status = set_integer(s, settings[i].name, settings[i].value, error);
@@ -300,8 +310,16 @@ static evocc_status copy_options(study *s, const study_options *options, evocc_e
         .generations = options->generations > 0 ? options->generations : GENERATIONS,
         .mutate_rate = options->mutate_rate > 0 ? options->mutate_rate : 0.1,
         .seed = options->seed,
-        .lag = !s->is_program && study_is_workload(s->input_path) ? LAG : 0,
+        .lag = options->lag_given                                   ? options->lag
+               : !s->is_program && study_is_workload(s->input_path) ? LAG
+                                                                    : 0,
+        .max_trials = options->max_trials,
+        .stale_generations = options->stale_generations,
+        .survival = options->survival,
+        .prescreen = options->prescreen,
     };
+    s->max_time_s = options->max_time_s;
+    s->target = options->target;
     return s->kernel_run.device != NULL ? EVOCC_OK : error_no_memory(error);
 }
 
@@ -454,6 +472,37 @@ static evocc_status load_texts(study *s, evocc_error *error)
     return objective_list_parse(&s->objectives, objectives, error);
 }
 
+/* What a study begun by an older evocc does not state is 0: it had no such setting. */
+static void load_search(study *s)
+{
+    size_t stale = 0;
+    size_t survival = 0;
+    size_t prescreen = 0;
+    size_t trials = 0;
+    const struct {
+        const char *name;
+        size_t *out;
+    } sizes[] = {
+        {"time_up_at", &s->time_up_at}, {"lag", &s->search_options.lag}, {"max_trials", &trials},
+        {"stale_generations", &stale},  {"survival", &survival},         {"prescreen", &prescreen},
+    };
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        if (load_size(sizes[i].out, s, sizes[i].name, NULL) != EVOCC_OK) {
+            *sizes[i].out = 0;
+        }
+    }
+    s->search_options.max_trials = trials;
+    s->search_options.stale_generations = (uint32_t)stale;
+    s->search_options.survival = (search_survival)survival;
+    s->search_options.prescreen = prescreen != 0;
+    if (load_number(&s->max_time_s, s, "max_time_s", NULL) != EVOCC_OK) {
+        s->max_time_s = 0;
+    }
+    if (load_number(&s->target, s, "target", NULL) != EVOCC_OK) {
+        s->target = 0;
+    }
+}
+
 static evocc_status load_numbers(study *s, evocc_error *error)
 {
     size_t seed = 0;
@@ -473,9 +522,7 @@ static evocc_status load_numbers(study *s, evocc_error *error)
         }
     }
     s->search_options.seed = seed;
-    if (load_size(&s->search_options.lag, s, "lag", NULL) != EVOCC_OK) {
-        s->search_options.lag = 0; /* begun before there was one */
-    }
+    load_search(s);
     evocc_status status = load_number(&s->search_options.mutate_rate, s, "mutate_rate", error);
     if (status == EVOCC_OK) {
         status = load_number(&s->deadline_s, s, "deadline_s", error);

@@ -70,6 +70,8 @@ struct study {
     size_t canonical_base_count;
     objective_list objectives;
     search_options search_options;
+    double max_time_s, target; /* as study_options */
+    size_t time_up_at; /* trials asked when an earlier run found the time to be up; 0: not */
     size_t workers;
     double deadline_s;
 
@@ -187,7 +189,8 @@ typedef struct run {
     uint64_t evaluated; /* trials that this run compiled */
     const char *phase;  /* as study_progress has it */
     size_t pairs, pairs_most;
-    /* "budget", "target", "exhausted": nothing is left to ask, "ideal": nothing to gain */
+    /* "budget", "stale", "time", "target", "exhausted": nothing is left to ask, "ideal": nothing to
+     * gain */
     const char *ended;
     struct flight *flights; /* by slot */
 } run;

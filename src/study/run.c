@@ -324,6 +324,46 @@ static bool is_ideal(const study *s, const double *values)
     return true;
 }
 
+/* Trials that the study file holds are told however late it is; but what stands behind the end of
+   the search there belongs to study_trim. */
+static bool time_is_up(const run *r)
+{
+    const study *s = r->study;
+    search_progress progress;
+    search_get_progress(&progress, s->search);
+    if (s->time_up_at > 0) {
+        return progress.asked >= s->time_up_at;
+    }
+    bool known = progress.asked < s->known_count && s->known[progress.asked].present;
+    double elapsed = s->elapsed_before_s + clock_now_s() - r->started_s;
+    return s->max_time_s > 0 && elapsed >= s->max_time_s && !known;
+}
+
+static evocc_status note_time_up(run *r, evocc_error *error)
+{
+    search_progress progress;
+    search_get_progress(&progress, r->study->search);
+    char text[32];
+    snprintf(text, sizeof text, "%" PRIu64, progress.asked);
+    r->ended = "time";
+    return store_set(r->study->store, "time_up_at", text, error);
+}
+
+/* Why the search asks no more. */
+static const char *end_of(const study *s, evocc_status status)
+{
+    search_progress progress;
+    search_get_progress(&progress, s->search);
+    if (status == EVOCC_EXHAUSTED) {
+        return "exhausted";
+    }
+    if (is_ideal(s, s->best_values) || progress.target_reached) {
+        return "target";
+    }
+    uint32_t stale = s->search_options.stale_generations;
+    return stale > 0 && progress.stale >= stale ? "stale" : "budget";
+}
+
 /* Keeps the evaluator busy until the search has no more to ask and all is answered. */
 static evocc_status search_to_end(run *r, evocc_error *error)
 {
@@ -331,14 +371,17 @@ static evocc_status search_to_end(run *r, evocc_error *error)
     for (;;) {
         evocc_status status = EVOCC_OK;
         bool submitted;
-        while (status == EVOCC_OK && e->in_flight < e->capacity) {
-            status = ask_one(r, &submitted, error);
+        bool late = false;
+        while (status == EVOCC_OK && !late && e->in_flight < e->capacity) {
+            late = time_is_up(r);
+            status = late ? EVOCC_OK : ask_one(r, &submitted, error);
         }
-        bool over = status == EVOCC_DONE || status == EVOCC_EXHAUSTED;
+        bool over = late || status == EVOCC_DONE || status == EVOCC_EXHAUSTED;
         if (over && e->in_flight == 0) {
-            r->ended = status == EVOCC_EXHAUSTED                   ? "exhausted"
-                       : is_ideal(r->study, r->study->best_values) ? "target"
-                                                                   : "budget";
+            if (late) {
+                return note_time_up(r, error);
+            }
+            r->ended = end_of(r->study, status);
             return EVOCC_OK;
         }
         if (status != EVOCC_OK && status != EVOCC_WAIT && !over) {

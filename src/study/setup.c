@@ -322,7 +322,8 @@ static evocc_status make_search(study *s, evocc_error *error)
         objectives[i] = (search_objective){.maximize = s->objectives.items[i].maximize,
                                            .weight = s->objectives.items[i].weight};
     }
-    objectives[0].has_target = ends_at_none(s);
+    objectives[0].has_target = s->target != 0 || ends_at_none(s);
+    objectives[0].target = s->target;
     search_options options = s->search_options;
     options.objectives = objectives;
     options.objective_count = s->objectives.count;

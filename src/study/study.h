@@ -9,6 +9,7 @@
 #include "evaluate/objective.h"
 #include "gpu/job.h"
 #include "report/report.h"
+#include "search/search.h"
 
 typedef struct study_options {
     const char *input_path; /* PTX, or a workload (.yaml): then kernel, arch and base are its own */
@@ -29,6 +30,15 @@ typedef struct study_options {
     bool allow_numerics;     /* also search controls that may change rounding */
     bool keep_parameters;    /* of a workload: they stay at their defaults, so that the controls of
                                 that    PTX are searched throughout */
+    /* How it searches and when it ends, besides its generations. */
+    uint64_t max_trials;        /* 0: what the generations make */
+    double max_time_s;          /* of all runs together, 0: no end; what is in flight is awaited */
+    uint32_t stale_generations; /* 0: never */
+    double target;              /* of the first objective; 0: none */
+    bool lag_given;             /* else `lag` is 24 for a workload, 0 for all others */
+    size_t lag;                 /* as search_options */
+    search_survival survival;
+    bool prescreen;
     const char *gpu; /* of a workload: index or UUID; NULL: the first that the driver shows */
 } study_options;
 
