@@ -27,8 +27,8 @@ target_link_libraries(evocc_flags INTERFACE m)
 find_package(PkgConfig REQUIRED)
 # evocc_find(<name> <pkg-config module>): the target evocc_<name>. With EVOCC_STATIC the programs get
 # the archives of it and of what it needs, all but the C library's own parts, and so run on machines
-# that have none of them. libevocc.so takes the shared ones always: Debian's archives are not
-# position independent.
+# that have none of them. libevocc.so and the Python module take the shared ones always: Debian's
+# archives are not position independent.
 function(evocc_find name module)
     pkg_check_modules(${name} REQUIRED ${module})
     add_library(evocc_${name} INTERFACE)
@@ -47,7 +47,8 @@ function(evocc_find name module)
             HINTS ${${name}_STATIC_LIBRARY_DIRS} REQUIRED)
         list(APPEND archives ${EVOCC_STATIC_${library}})
     endforeach()
-    set(shared $<STREQUAL:$<TARGET_PROPERTY:TYPE>,SHARED_LIBRARY>)
+    set(type $<TARGET_PROPERTY:TYPE>)
+    set(shared $<OR:$<STREQUAL:${type},SHARED_LIBRARY>,$<STREQUAL:${type},MODULE_LIBRARY>>)
     target_link_libraries(evocc_${name} INTERFACE
         "$<IF:${shared},${${name}_LINK_LIBRARIES},${archives}>")
 endfunction()

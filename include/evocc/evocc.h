@@ -417,7 +417,8 @@ EVOCC_API evocc_status evocc_study_each(evocc_study *study, evocc_visit *visit, 
 
 typedef enum evocc_report_form {
     EVOCC_REPORT_TABLE = 0, /* what `evocc report` prints */
-    EVOCC_REPORT_JSON = 1   /* and with --json */
+    EVOCC_REPORT_JSON = 1,  /* and with --json */
+    EVOCC_REPORT_HTML = 2   /* and with --html: one page with its drawings inside */
 } evocc_report_form;
 /* Release *out, which ends with a NUL that *length does not count, with evocc_free. */
 EVOCC_API evocc_status evocc_study_report(char **out, size_t *length, evocc_study *study,

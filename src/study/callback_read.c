@@ -1,4 +1,5 @@
 /* What a study says of itself: trials, report, notes (evocc.h, section "Studies"). */
+#include "report/detail.h"
 #include "report/report.h"
 #include "study/callback.h"
 
@@ -43,26 +44,46 @@ evocc_status evocc_study_each(evocc_study *s, evocc_visit *visit, void *context,
     return status == EVOCC_DONE ? EVOCC_OK : status;
 }
 
+static evocc_status write_page(strbuf *out, evocc_study *s, evocc_error *error)
+{
+    report_detail *detail = NULL;
+    evocc_status status = report_detail_load(&detail, s->store, s->path, error);
+    if (status == EVOCC_OK) {
+        report_html(out, detail);
+    }
+    report_detail_free(detail);
+    return status;
+}
+
+static evocc_status write_summary(strbuf *out, evocc_study *s, bool json, evocc_error *error)
+{
+    report_summary *summary = NULL;
+    evocc_status status = report_summary_load(&summary, s->store, s->path, UINT64_MAX, error);
+    if (status == EVOCC_OK && json) {
+        report_json(out, summary);
+    } else if (status == EVOCC_OK) {
+        report_table(out, summary);
+    }
+    report_summary_free(summary);
+    return status;
+}
+
 evocc_status evocc_study_report(char **out, size_t *length, evocc_study *s, evocc_report_form form,
                                 evocc_error *error)
 {
-    report_summary *summary = NULL;
     strbuf text = {0};
     *out = NULL;
-    if ((unsigned)form > EVOCC_REPORT_JSON) {
+    if ((unsigned)form > EVOCC_REPORT_HTML) {
         return error_set(error, EVOCC_INVALID_ARGUMENT, "no form of report has the number %d",
                          (int)form);
     }
-    evocc_status status = report_summary_load(&summary, s->store, s->path, UINT64_MAX, error);
+    evocc_status status = form == EVOCC_REPORT_HTML
+                              ? write_page(&text, s, error)
+                              : write_summary(&text, s, form == EVOCC_REPORT_JSON, error);
     if (status != EVOCC_OK) {
+        strbuf_dispose(&text);
         return status;
     }
-    if (form == EVOCC_REPORT_JSON) {
-        report_json(&text, summary);
-    } else {
-        report_table(&text, summary);
-    }
-    report_summary_free(summary);
     *length = text.length;
     *out = strbuf_take(&text);
     return *out == NULL ? error_no_memory(error) : EVOCC_OK;
