@@ -10,8 +10,13 @@
 enum { TRIES_PER_STAGE = 8 };
 
 /* Controls that change most kernels, before all others. */
-static const char *const strong[] = {"ptxas/opt-level", "ptxas/Ofast-compile", "ptxas/maxrregcount",
-                                     "ptxas/register-usage-level", "ptxas/dont-merge-basicblocks"};
+static const char *const strong[] = {"ptxas/opt-level",
+                                     "ptxas/Ofast-compile",
+                                     "ptxas/maxrregcount",
+                                     "ptxas/register-usage-level",
+                                     "ptxas/dont-merge-basicblocks",
+                                     "gcc/O",
+                                     "clang/O"};
 
 /* 0 for the strongest; wide PTX controls come before those of single sites, order before others. */
 static int rank(const space_control *control)
@@ -112,11 +117,11 @@ evocc_status evaluate_canary(evaluator *e, const evocc_space *space, const char 
     c.tried = mem_alloc(space_count(space) + 1, sizeof *c.tried);
     c.genes = mem_alloc(space_count(space) + 1, sizeof *c.genes);
     evocc_status status = c.tried != NULL && c.genes != NULL ? EVOCC_OK : error_no_memory(error);
-    if (status == EVOCC_OK) {
-        status = try_stage(&c, SPACE_STAGE_PTXAS, error);
-    }
-    if (status == EVOCC_OK && !c.changed) {
-        status = try_stage(&c, SPACE_STAGE_PTX, error);
+    static const space_stage stages[] = {SPACE_STAGE_PTXAS, SPACE_STAGE_PTX, SPACE_STAGE_GCC,
+                                         SPACE_STAGE_CLANG};
+    for (size_t i = 0; status == EVOCC_OK && !c.changed && i < sizeof stages / sizeof *stages;
+         i++) {
+        status = try_stage(&c, stages[i], error);
     }
     if (status == EVOCC_OK && !c.changed && c.count > 0) {
         status = error_set(error, EVOCC_PROCESS,
