@@ -29,6 +29,20 @@ sed 's/gcc$/gcc\ncompiler-path: \/nowhere\/gcc/' "$size" >lost.yaml
 evocc tune lost.yaml --minimize code_bytes -q >no.out 2>&1 && fail "a compiler that is not there"
 grep -q /nowhere/gcc no.out || fail "which compiler: $(cat no.out)"
 
+# Controls that do not reach the compiler: the study says so instead of searching noise.
+cat >deaf <<'DEAF'
+#!/bin/sh
+for word; do
+    case $word in -[fOm]* | --param*) ;; *) set -- "$@" "$word" ;; esac
+    shift
+done
+exec gcc "$@"
+DEAF
+chmod +x deaf
+sed "s#^compiler: gcc#&\ncompiler-path: $scratch/deaf#; s#{here}#$programs#" "$size" >deaf.yaml
+evocc tune deaf.yaml --minimize code_bytes -q >no.out 2>&1 && fail "a compiler that drops all options"
+grep -q 'do not reach the compiler' no.out || fail "no canary: $(cat no.out)"
+
 # A program that runs, and is right: the whole way with pairs at the end.
 sed "s#lz.c#$programs/lz.c#" "$programs/lz.yaml" >run.yaml
 evocc tune run.yaml --pool-size 4 --cull-size 2 --generations 2 -o run.acf -q >run.out 2>&1 ||
