@@ -17,7 +17,7 @@
 typedef struct tune_values {
     const char *arch, *kernel, *output, *study, *resume, *ptxas, *gpu;
     bool whole_module, allow_numerics, keep_parameters, json, quiet;
-    cli_list minimize, maximize;
+    cli_list minimize, maximize, seed_acfs, seed_studies;
     size_t pool_size, cull_size, generations, seed, workers, max_trials, stale;
     double mutate_rate, deadline_s, max_time_s, target;
     const char *lag, *survival;
@@ -52,6 +52,12 @@ static const cli_option options[] = {
     {"generations", 0, "N", CLI_COUNT, OFFSET(generations), "generations; default 20"},
     {"mutate-rate", 0, "X", CLI_NUMBER, OFFSET(mutate_rate),
      "share of the controls that a mutation changes, above 0 to 1; default 0.1"},
+    {"seed-acf", 0, "FILE", CLI_LIST, OFFSET(seed_acfs),
+     "begin with the controls of an ACF, whatever it is for; what is not here is left out or "
+     "becomes "
+     "the nearest value, and is listed. At most a quarter of the first pool begins so"},
+    {"seed-study", 0, "FILE", CLI_LIST, OFFSET(seed_studies),
+     "begin with what an earlier study found best, in the same way"},
     {"max-trials", 0, "N", CLI_COUNT, OFFSET(max_trials),
      "end after N trials, if the generations make more"},
     {"max-time", 0, "SECONDS", CLI_NUMBER, OFFSET(max_time_s),
@@ -191,7 +197,8 @@ static int check_values(const tune_values *v, const cli_operands *operands)
                      v->pool_size > 0 || v->cull_size > 0 || v->generations > 0 || v->seed > 0 ||
                      v->mutate_rate != 0 || operands->rest_count > 0 || v->max_trials > 0 ||
                      v->max_time_s != 0 || v->stale > 0 || v->target != 0 || v->lag != NULL ||
-                     v->survival != NULL || v->prescreen;
+                     v->survival != NULL || v->prescreen || v->seed_acfs.count > 0 ||
+                     v->seed_studies.count > 0;
         return fresh ? usage("--resume goes on as the study began: only -o, --workers, --ptxas, "
                              "--gpu, --json and --quiet go with it")
                      : CLI_DONE;
@@ -263,6 +270,10 @@ static evocc_status open_study(study **out, const tune_values *v, const cli_oper
         .stale_generations = (uint32_t)(v->stale < UINT32_MAX ? v->stale : UINT32_MAX),
         .target = v->target,
         .prescreen = v->prescreen,
+        .seed_acfs = v->seed_acfs.items,
+        .seed_acf_count = v->seed_acfs.count,
+        .seed_studies = v->seed_studies.items,
+        .seed_study_count = v->seed_studies.count,
     };
     evocc_status status = search_words(&o, v, error);
     if (status == EVOCC_OK) {
@@ -349,6 +360,12 @@ static int conclude(study *s, const tune_values *v, evocc_error *error)
 
 static void announce(const study *s)
 {
+    const char *notes = study_seed_notes(s);
+    while (*notes != '\0') {
+        int length = (int)strcspn(notes, "\n");
+        fprintf(stderr, "seed: %.*s\n", length, notes);
+        notes += length + 1;
+    }
     const gpu_info *gpu = study_gpu(s);
     fprintf(stderr, "%zu controls, %zu at a time with %s%s%s; study file %s\n",
             study_control_count(s), study_worker_count(s), study_compiler_path(s),

@@ -164,6 +164,12 @@ void space_candidate_text(strbuf *out, const evocc_space *space, const int32_t *
 evocc_status space_candidate_parse(int32_t *genes, const evocc_space *space, const char *text,
                                    evocc_error *error);
 
+/* A candidate of another space, by the full names of its controls, canonical but perhaps forbidden:
+   numbers outside a domain become the nearest value, unknown controls and words are left out. Each
+   such change is one line of `notes`. EVOCC_PARSE: the text is no candidate. */
+evocc_status space_candidate_adapt(int32_t *genes, strbuf *notes, const evocc_space *space,
+                                   const char *text, evocc_error *error);
+
 /* SHA-256 over names, domains, options and rules: changes when the space does. "" without memory.
  */
 void space_digest(char out[HASH_SHA256_TEXT], const evocc_space *space);

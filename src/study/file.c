@@ -168,6 +168,7 @@ static evocc_status save_texts(study *s, evocc_error *error)
         {"evocc_version", evocc_version()},
         {"started_utc", started},
         {"input_path", s->input_path},
+        {"seeds", s->seeds},
         {"input_file", s->input_file},
         {"output", absolute(s, s->output)},
         {"arch", s->arch},
@@ -339,6 +340,9 @@ evocc_status study_preview(study **out, const study_options *options, evocc_erro
     }
     evocc_status status = copy_options(s, options, error);
     if (status == EVOCC_OK) {
+        status = study_read_seeds(s, options, error);
+    }
+    if (status == EVOCC_OK) {
         status = default_objectives(s, error);
     }
     if (status == EVOCC_OK && s->objectives.count == 0) {
@@ -497,6 +501,9 @@ static void load_search(study *s)
     s->search_options.prescreen = prescreen != 0;
     if (load_number(&s->max_time_s, s, "max_time_s", NULL) != EVOCC_OK) {
         s->max_time_s = 0;
+    }
+    if (load_text(&s->seeds, s, "seeds", NULL) != EVOCC_OK) {
+        s->seeds = "";
     }
     if (load_number(&s->target, s, "target", NULL) != EVOCC_OK) {
         s->target = 0;

@@ -70,7 +70,8 @@ struct study {
     size_t canonical_base_count;
     objective_list objectives;
     search_options search_options;
-    double max_time_s, target; /* as study_options */
+    double max_time_s, target;      /* as study_options */
+    const char *seeds, *seed_notes; /* texts of candidates, a line each; what was changed of them */
     size_t time_up_at; /* trials asked when an earlier run found the time to be up; 0: not */
     size_t workers;
     double deadline_s;
@@ -116,6 +117,12 @@ const char *study_keep(study *s, const char *text);
 
 /* Whether the result may go where it is to go: known before the search, not after it. */
 evocc_status study_check_output(const study *s, evocc_error *error);
+
+/* seeds.c: reads what the options name; how many there are; their genes, one row after the other.
+ */
+evocc_status study_read_seeds(study *s, const study_options *options, evocc_error *error);
+size_t study_seed_count(const study *s);
+evocc_status study_adapt_seeds(int32_t *genes, study *s, evocc_error *error);
 
 /* Everything between a configuration and a study that can run, the store aside. */
 evocc_status study_prepare(study *s, const char *ptxas, evocc_error *error);

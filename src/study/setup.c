@@ -327,7 +327,21 @@ static evocc_status make_search(study *s, evocc_error *error)
     search_options options = s->search_options;
     options.objectives = objectives;
     options.objective_count = s->objectives.count;
-    return search_new(&s->search, s->space, &options, error);
+    size_t count = study_seed_count(s);
+    size_t genes = space_count(s->space);
+    int32_t *rows = mem_alloc(count * genes + 1, sizeof *rows);
+    const int32_t **seeds = mem_alloc(count + 1, sizeof *seeds);
+    evocc_status status =
+        rows == NULL || seeds == NULL ? error_no_memory(error) : study_adapt_seeds(rows, s, error);
+    for (size_t i = 0; status == EVOCC_OK && i < count; i++) {
+        seeds[i] = rows + i * genes;
+    }
+    options.seeds = seeds;
+    options.seed_count = count;
+    status = status == EVOCC_OK ? search_new(&s->search, s->space, &options, error) : status;
+    mem_free(seeds);
+    mem_free(rows);
+    return status;
 }
 
 evocc_status study_prepare(study *s, const char *ptxas, evocc_error *error)

@@ -39,6 +39,12 @@ typedef struct study_options {
     size_t lag;                 /* as search_options */
     search_survival survival;
     bool prescreen;
+    /* What it begins with, at most a quarter of the pool: candidates of controls files, whatever
+       these are for, and the fronts of other studies. Matched by the names of controls. */
+    const char *const *seed_acfs;
+    size_t seed_acf_count;
+    const char *const *seed_studies;
+    size_t seed_study_count;
     const char *gpu; /* of a workload: index or UUID; NULL: the first that the driver shows */
 } study_options;
 
@@ -89,6 +95,8 @@ evocc_status study_run(study *s, study_progress_function progress, void *context
                        evocc_error *error);
 
 const char *study_path(const study *s);
+/* What of the seeds could not be taken as it was, one line each; "" when nothing. Borrowed. */
+const char *study_seed_notes(const study *s);
 size_t study_control_count(const study *s);
 size_t study_worker_count(const study *s);
 const char *study_compiler_path(const study *s);

@@ -95,7 +95,8 @@ evocc tune --resume lag8.db -o x.acf -q --workers 2 >/dev/null 2>lag.err || fail
 trials lag8.db >lag8
 cmp -s lag1 lag8 || fail "the resumed run asked other trials: $(diff lag1 lag8 | head)"
 tune lag0.db --generations 4
-trials lag0.db | cmp -s - lag1 && fail "a lag changes nothing"
+trials lag0.db >lag0
+cmp -s lag0 lag1 && fail "a lag changes nothing"
 
 tune screen.db --generations 8 --prescreen
 [ "$(setting screen.db prescreen)" = 1 ] || fail "the prescreen is not in the file"
@@ -103,6 +104,30 @@ tune screen.db --generations 8 --prescreen
 evocc tune k.ptx --minimize code_bytes,registers --study two.db -o two --pool-size 8 --cull-size 6 \
     --generations 3 --survival hypervolume -q >/dev/null || fail "survival by hypervolume"
 [ "$(setting two.db survival)" = 1 ] || fail "the survival is not in the file"
+
+# Begun with an ACF, and with another study's front: candidates by the names of their controls.
+evocc tune k.ptx --minimize registers --study acf.db -o acf.acf --pool-size 16 --cull-size 6 \
+    --generations 3 -q >acf.out || fail "tune for registers"
+[ -s acf.acf ] || fail "no ACF to begin with: $(cat acf.out)"
+evocc tune k.ptx --minimize code_bytes --study seeded.db -o x.acf --generations 2 --pool-size 8 \
+    --seed 5 --seed-acf acf.acf >/dev/null 2>seeded.err || fail "seeded: $(cat seeded.err)"
+[ -n "$(setting seeded.db seeds)" ] || fail "the seeds are not in the file"
+[ "$(query seeded.db "SELECT candidate FROM trial WHERE id = 1")" = \
+    "$(setting seeded.db seeds)" ] || fail "the seed is not the first candidate"
+before=$(trials seeded.db)
+evocc tune --resume seeded.db -o x.acf -q >/dev/null || fail "resuming a seeded study"
+[ "$before" = "$(trials seeded.db)" ] || fail "a resumed seeded study went on"
+
+python3 - acf.db <<'PY' || fail "the study could not be changed"
+import sqlite3, sys
+d = sqlite3.connect(sys.argv[1])
+d.execute("UPDATE trial SET candidate = candidate || ' ptx/gone@k=1 ptxas/maxrregcount=1000'")
+d.commit()
+PY
+evocc tune k.ptx --minimize code_bytes --study other.db -o x.acf --generations 2 --pool-size 8 \
+    --seed-study acf.db >/dev/null 2>other.err || fail "seeded by a study: $(cat other.err)"
+grep -q '^seed: ptx/gone@k=1: there is no such control here' other.err || fail "$(cat other.err)"
+grep -q '^seed: ptxas/maxrregcount=1000: taken as ' other.err || fail "$(cat other.err)"
 
 refused() {
     "$@" >refused.out 2>refused.err && fail "$* is taken"
@@ -113,4 +138,7 @@ refused evocc tune k.ptx --minimize code_bytes --study r.db --lag 5000
 refused evocc tune k.ptx --minimize code_bytes --study r.db --survival best
 refused evocc tune --resume stale.db --stale 3
 refused evocc tune --resume stale.db --lag 3
+refused evocc tune --resume stale.db --seed-acf acf.acf
+refused evocc tune k.ptx --minimize code_bytes --study r.db --seed-acf k.ptx
+refused evocc tune k.ptx --minimize code_bytes --study r.db --seed-study k.ptx
 [ ! -e r.db ] || fail "a refused study left a file"

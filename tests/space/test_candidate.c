@@ -169,12 +169,61 @@ static void test_cardinality(void **state)
     space_free(space);
 }
 
+/* As from an earlier study of another compiler: same names, other domains. */
+static void test_adapted_by_name_and_clamped(void **state)
+{
+    (void)state;
+    evocc_space *space =
+        space_of("evocc-space: 1\nstage: define\ncontrols:\n"
+                 "  TILE: {type: pow2, range: [8, 64], default: 16}\n"
+                 "  UNROLL: {type: int, range: [2, 10], step: 4, default: 2}\n"
+                 "  MODE: {type: choice, values: [naive, blocked], default: naive}\n");
+    int32_t genes[3];
+    strbuf notes = {0};
+    evocc_error error = {0};
+    assert_int_equal(space_candidate_adapt(genes, &notes, space,
+                                           "define/TILE=512 define/UNROLL=7 define/MODE=fast "
+                                           "define/GONE=1",
+                                           &error),
+                     EVOCC_OK);
+    assert_string_equal(text_of(space, genes), "TILE=64 UNROLL=6");
+    assert_string_equal(strbuf_text(&notes),
+                        "define/TILE=512: taken as 64, the nearest value here\n"
+                        "define/UNROLL=7: taken as 6, the nearest value here\n"
+                        "define/MODE=fast: there is no such value here, left out\n"
+                        "define/GONE=1: there is no such control here\n");
+    strbuf_clear(&notes);
+    assert_int_equal(
+        space_candidate_adapt(genes, &notes, space, "define/TILE=32 define/UNROLL=2", &error),
+        EVOCC_OK);
+    assert_string_equal(text_of(space, genes), "TILE=32");
+    assert_string_equal(strbuf_text(&notes), "");
+    assert_int_equal(space_candidate_adapt(genes, &notes, space, "TILE", &error), EVOCC_PARSE);
+    for (long n = 0;; n++) {
+        mem_fail_after(n);
+        evocc_status status =
+            space_candidate_adapt(genes, &notes, space, "define/UNROLL=7", &error);
+        mem_fail_after(-1);
+        strbuf_dispose(&notes);
+        if (status == EVOCC_OK) {
+            assert_true(n > 0);
+            break;
+        }
+        assert_int_equal(status, EVOCC_NO_MEMORY);
+    }
+    space_free(space);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_canonical_properties), cmocka_unit_test(test_text_round_trip),
-        cmocka_unit_test(test_text_refusals),        cmocka_unit_test(test_hash_is_stable),
-        cmocka_unit_test(test_empty_space),          cmocka_unit_test(test_cardinality),
+        cmocka_unit_test(test_canonical_properties),
+        cmocka_unit_test(test_text_round_trip),
+        cmocka_unit_test(test_text_refusals),
+        cmocka_unit_test(test_hash_is_stable),
+        cmocka_unit_test(test_empty_space),
+        cmocka_unit_test(test_cardinality),
+        cmocka_unit_test(test_adapted_by_name_and_clamped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
