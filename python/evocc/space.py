@@ -22,6 +22,7 @@ from __future__ import annotations
 import builtins
 import json
 import math
+import os
 import re
 from typing import Any, Callable, Iterable, Mapping, Sequence
 
@@ -434,14 +435,16 @@ class PtxSpace(Space):
 
     @property
     def native_kernel(self) -> _native.Kernel:
-        """One a process: candidates that arrive in a worker find it there."""
-        kernel = _kernels.get(self._given)
+        """One a process: candidates that arrive in a worker find it there. A forked process must
+        not use its parent's, whose compilers answer the parent; nor may it free it."""
+        key = os.getpid(), *self._given
+        kernel = _kernels.get(key)
         if kernel is None:
             path, arch, entry, arguments, ptxas, whole, numerics, timeout = self._given
             kernel = _native.Kernel(path=path, arch=arch, entry=entry, arguments=arguments,
                                     ptxas=ptxas, whole_module=whole, allow_numerics=numerics,
                                     timeout=timeout)
-            _kernels[self._given] = kernel
+            _kernels[key] = kernel
         return kernel
 
     def __reduce__(self) -> Any:

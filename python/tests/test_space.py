@@ -150,3 +150,17 @@ def test_the_command_is_there():
 
     said = subprocess.run(["evocc", "--version"], capture_output=True, text=True)
     assert said.returncode == 0 and _native.version in said.stdout
+
+
+@needs_ptxas
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_workers_have_kernels_of_their_own(method):
+    """The parent has opened the file before it forks."""
+    ptx = space.PtxSpace(KERNEL)
+    ptx.parse("").compile()
+    config = evocc.SearchConfig(pool_size=6, cull_size=4, generations=2)
+    alone = evocc.Search(spills, ptx, config).start().rows()
+    rows = evocc.Search(spills, ptx, config).start(num_workers=2, start_method=method).rows()
+    assert [(r["outcome"], r["score_1"]) for r in rows] == [
+        (r["outcome"], r["score_1"]) for r in alone]
+    assert any(r["outcome"] == "ok" for r in rows)

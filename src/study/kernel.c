@@ -16,7 +16,7 @@ struct evocc_kernel {
     char *environment;
     /* What the last compilation handed out. */
     evaluate_result result;
-    evocc_metric metrics[EVALUATE_METRIC_COUNT];
+    evocc_metric metrics[EVALUATE_STATIC_COUNT];
     char *code;
 };
 
@@ -141,16 +141,16 @@ static evocc_status candidate_text(strbuf *out, const evocc_kernel *kernel, cons
 static void fill_in(evocc_compilation *out, evocc_kernel *kernel, size_t code_length)
 {
     const evaluate_result *r = &kernel->result;
-    size_t count;
-    const evaluate_metric_info *infos = evaluate_metrics(&count);
-    for (size_t i = 0; i < count; i++) {
+    size_t all;
+    const evaluate_metric_info *infos = evaluate_metrics(&all);
+    for (size_t i = 0; i < EVALUATE_STATIC_COUNT; i++) {
         kernel->metrics[i] = (evocc_metric){infos[i].name, r->metrics[i]};
     }
     evocc_compilation filled = {
         .struct_size = out->struct_size,
         .outcome = r->outcome,
         .metrics = kernel->metrics,
-        .metric_count = r->outcome == EVOCC_OUTCOME_OK ? count : 0,
+        .metric_count = r->outcome == EVOCC_OUTCOME_OK ? EVALUATE_STATIC_COUNT : 0,
         .detail = r->detail,
         .command = r->command,
         .code_hash = r->code_hash,
@@ -217,7 +217,7 @@ static evocc_status compile_metrics(double *metrics, char *code_hash, evocc_kern
                            result.detail);
     }
     if (status == EVOCC_OK) {
-        memcpy(metrics, result.metrics, EVALUATE_METRIC_COUNT * sizeof *metrics);
+        memcpy(metrics, result.metrics, EVALUATE_STATIC_COUNT * sizeof *metrics);
         memcpy(code_hash, result.code_hash, sizeof result.code_hash);
     }
     evaluate_result_dispose(&result);
@@ -228,9 +228,9 @@ static evocc_status compile_metrics(double *metrics, char *code_hash, evocc_kern
 static size_t known_metrics(acf_metric *out, const double *baseline, const double *tuned)
 {
     size_t count = 0;
-    size_t metric_count;
-    const evaluate_metric_info *infos = evaluate_metrics(&metric_count);
-    for (size_t i = 0; i < metric_count; i++) {
+    size_t all;
+    const evaluate_metric_info *infos = evaluate_metrics(&all);
+    for (size_t i = 0; i < EVALUATE_STATIC_COUNT; i++) {
         if (!isnan(baseline[i]) && !isnan(tuned[i]) && i != EVALUATE_COMPILE_TIME) {
             out[count++] =
                 (acf_metric){.name = infos[i].name, .baseline = baseline[i], .tuned = tuned[i]};
@@ -300,9 +300,9 @@ evocc_status evocc_kernel_save(evocc_kernel *kernel, const int32_t *genes, const
     strbuf found = {0};
     char ptx[PTX_NAME_SIZE];
     char code_hash[HASH_SHA256_TEXT];
-    double baseline[EVALUATE_METRIC_COUNT];
-    double tuned[EVALUATE_METRIC_COUNT];
-    acf_metric metrics[EVALUATE_METRIC_COUNT];
+    double baseline[EVALUATE_STATIC_COUNT];
+    double tuned[EVALUATE_STATIC_COUNT];
+    acf_metric metrics[EVALUATE_STATIC_COUNT];
     acf_control *controls = NULL;
     size_t control_count = 0;
     forget_result(kernel);
