@@ -35,9 +35,9 @@ await() {
 }
 
 # A gain, and everything beside it.
-evocc tune "$kernel" --arch sm_90a --minimize spill_bytes --study a.db -o a.acf $small --workers 2 \
+evocc tune "$kernel" --arch sm_90a --minimize registers --study a.db -o a.acf $small --workers 2 \
     >a.out 2>a.err || fail "tune: $(cat a.err)"
-grep -q '^  spill_bytes .* minimized$' a.out || fail "no row of the objective: $(cat a.out)"
+grep -q '^  registers .* minimized$' a.out || fail "no row of the objective: $(cat a.out)"
 [ -s a.acf ] || fail "no ACF: $(cat a.out)"
 evocc show a.acf >show.out || fail "show refuses what tune wrote"
 [ "$(trials a.db | grep -c 'ptx/\|ptxas/')" -gt 10 ] || fail "hardly a trial has a control"
@@ -46,14 +46,14 @@ evocc report a.db | head -n "$(wc -l <a.out)" | cmp -s - a.out ||
 evocc report a.db --json | python3 -m json.tool >/dev/null || fail "no JSON"
 
 # The same seed asks the same with other workers, and gives the same file to the byte.
-evocc tune "$kernel" --arch sm_90a --minimize spill_bytes --study b.db -o b.acf $small --workers 8 -q \
+evocc tune "$kernel" --arch sm_90a --minimize registers --study b.db -o b.acf $small --workers 8 -q \
     >b.out || fail "tune with 8 workers"
 trials a.db >a.trials
 trials b.db >b.trials
 cmp -s a.trials b.trials || fail "1 and 8 workers asked other trials: $(diff a.trials b.trials | head)"
 
 # Broken off twice by kill -9 and resumed: the same trials as the unbroken run.
-evocc tune "$kernel" --arch sm_90a --minimize spill_bytes --study c.db -o c.acf $small --workers 2 -q \
+evocc tune "$kernel" --arch sm_90a --minimize registers --study c.db -o c.acf $small --workers 2 -q \
     >/dev/null 2>&1 &
 await c.db 10
 kill -9 $! 2>/dev/null
@@ -83,17 +83,17 @@ evocc report a.db --json | python3 -c '
 import json, sys
 best = json.load(sys.stdin)["best"]
 controls = [f"{name}={value}" for name, value in best["controls"].items()]
-print(int(best["metrics"]["spill_bytes"]))
+print(int(best["metrics"]["registers"]))
 for left_out in controls:
     print(" ".join(c for c in controls if c != left_out))' >trimmed
 read -r least <trimmed
 sed 1d trimmed | while read -r fewer; do
-    now=$(evocc compile "$kernel" --with "$fewer" | sed -n 's/^spill_bytes *//p')
+    now=$(evocc compile "$kernel" --with "$fewer" | sed -n 's/^registers *//p')
     [ "$now" -gt "$least" ] || fail "'$fewer' would have done as well"
 done || exit 1
 
 # Ctrl-C: finished trials are kept, exit 130, no child stays.
-evocc tune "$kernel" --arch sm_90a --minimize spill_bytes --study d.db $small >/dev/null 2>d.err &
+evocc tune "$kernel" --arch sm_90a --minimize registers --study d.db $small >/dev/null 2>d.err &
 pid=$!
 await d.db 10
 kill -INT $pid
