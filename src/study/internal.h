@@ -213,6 +213,10 @@ void study_report_progress(const run *r);
    earlier run has done it. */
 evocc_status study_compare_best(run *r, evocc_error *error);
 
+/* seeds.c: EVOCC_OK while any candidate worked, or too few are known. Else what became of most,
+   with the command of one of them: EVOCC_PROCESS. */
+evocc_status study_check_first_pool(study *s, evocc_error *error);
+
 /* Leaves out, one by one, the controls of the best candidate that change nothing for the better.
    Where the objectives are exact; further trials, behind those of the search. */
 evocc_status study_trim(run *r, evocc_error *error);

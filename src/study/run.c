@@ -388,6 +388,9 @@ static evocc_status search_to_end(run *r, evocc_error *error)
             return status;
         }
         status = take_result(r, error);
+        if (status == EVOCC_OK) {
+            status = study_check_first_pool(r->study, error);
+        }
         if (status != EVOCC_OK) {
             return status;
         }

@@ -9,6 +9,8 @@
 #include "util/error.h"
 #include "util/files.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 static evocc_status add_acf(strbuf *out, const char *path, evocc_error *error)
@@ -102,4 +104,53 @@ evocc_status study_adapt_seeds(int32_t *genes, study *s, evocc_error *error)
 const char *study_seed_notes(const study *s)
 {
     return s->seed_notes == NULL ? "" : s->seed_notes;
+}
+
+/* ---- A first pool of failures ---------------------------------------------------------------- */
+
+typedef struct failures {
+    uint64_t count, of[EVOCC_OUTCOME_COUNT];
+    evocc_outcome wanted; /* whose command is looked for; EVOCC_OUTCOME_OK: only counting */
+    char command[EVOCC_ERROR_SIZE / 2], detail[EVOCC_ERROR_SIZE / 4];
+} failures;
+
+static evocc_status note_failure(const store_trial *trial, void *context, evocc_error *error)
+{
+    (void)error;
+    failures *f = context;
+    if (trial->outcome == EVOCC_OUTCOME_OK) {
+        return EVOCC_OK; /* the baseline */
+    }
+    f->count++;
+    f->of[trial->outcome]++;
+    if (trial->outcome != f->wanted) {
+        return EVOCC_OK;
+    }
+    snprintf(f->command, sizeof f->command, "%s", trial->command);
+    snprintf(f->detail, sizeof f->detail, "%.*s", (int)strcspn(trial->detail, "\n"), trial->detail);
+    return EVOCC_DONE;
+}
+
+evocc_status study_check_first_pool(study *s, evocc_error *error)
+{
+    if (s->valid > 1 || s->trials < s->search_options.pool_size || s->trials < 2) {
+        return EVOCC_OK;
+    }
+    failures f = {.wanted = EVOCC_OUTCOME_OK};
+    evocc_status status = store_each_trial(s->store, note_failure, &f, error);
+    for (int i = 1; i < EVOCC_OUTCOME_COUNT; i++) {
+        f.wanted = f.of[i] > f.of[f.wanted] ? (evocc_outcome)i : f.wanted;
+    }
+    uint64_t most = f.of[f.wanted];
+    uint64_t all = f.count;
+    if (status == EVOCC_OK) {
+        status = store_each_trial(s->store, note_failure, &f, error);
+    }
+    if (status != EVOCC_OK && status != EVOCC_DONE) {
+        return status;
+    }
+    return error_set(error, EVOCC_PROCESS,
+                     "none of the first %" PRIu64 " candidates works: %s %" PRIu64
+                     " times, as in: %s (%s)",
+                     all, evocc_outcome_name(f.wanted), most, f.command, f.detail);
 }

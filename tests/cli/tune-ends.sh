@@ -129,6 +129,22 @@ evocc tune k.ptx --minimize code_bytes --study other.db -o x.acf --generations 2
 grep -q '^seed: ptx/gone@k=1: there is no such control here' other.err || fail "$(cat other.err)"
 grep -q '^seed: ptxas/maxrregcount=1000: taken as ' other.err || fail "$(cat other.err)"
 
+# A compiler that stops working once the baseline and a canary are through: no use to go on.
+cat >broken <<SH
+#!/bin/sh
+for word; do
+    case \$word in *.ptx) [ "\$(grep -c 'entry k' "\$word")" -gt 0 ] && echo x >>"$scratch/calls" ;; esac
+done
+[ "\$(grep -c . "$scratch/calls" 2>/dev/null)" -gt 2 ] && { echo "ptxas fatal : out of order" >&2; exit 1; }
+exec "$ptxas" "\$@"
+SH
+chmod +x broken
+evocc tune k.ptx --minimize code_bytes --study broken.db -o x.acf --ptxas "$scratch/broken" \
+    --pool-size 10 -q >broken.out 2>broken.err && fail "a compiler that fails is taken"
+grep -q 'none of the first 9 candidates works: compile_failed 9 times, as in: evocc compile k.ptx' \
+    broken.err || fail "$(cat broken.err)"
+[ "$(query broken.db "SELECT count(*) FROM trial")" = 10 ] || fail "it went on"
+
 refused() {
     "$@" >refused.out 2>refused.err && fail "$* is taken"
     [ "$(wc -l <refused.err)" -le 2 ] || fail "$*: $(cat refused.err)"
