@@ -4,7 +4,8 @@
  *     cc tune_function.c $(pkg-config --cflags --libs evocc) -o tune_function && ./tune_function
  *
  * The space is written as YAML, the search asks for candidates, this program measures them and
- * tells what it measured.
+ * tells what it measured. With the name of a study file as its argument it goes on where it was
+ * stopped, and `evocc report FILE` shows what it found.
  */
 #include <evocc/evocc.h>
 
@@ -105,12 +106,14 @@ static evocc_outcome evaluate(void *context, double *values, const evocc_trial *
         values[0] = seconds < values[0] ? seconds : values[0];
     }
     if (trial->id == 0) {
-        expected = trace_of_product();
         printf("baseline: %.3f ms\n", values[0] * 1e3);
     }
     double difference = trace_of_product() - expected;
     return difference * difference < 1e-6 ? EVOCC_OUTCOME_OK : EVOCC_OUTCOME_WRONG_OUTPUT;
 }
+
+/* What the answers depend on besides the candidate: a study of another size is another study. */
+static const char environment[] = "96 x 96, double precision";
 
 static void print_result(const evocc_search *search, const evocc_space *space)
 {
@@ -135,7 +138,7 @@ static void print_result(const evocc_search *search, const evocc_space *space)
     }
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     for (int i = 0; i < N; i++) {
         for (int j = 0; j < N; j++) {
@@ -143,28 +146,34 @@ int main(void)
             b[i][j] = (i + j * 3) % 10 - 4.5;
         }
     }
+    multiply_s(&(tiles){N, N, N, "ijk"});
+    expected = trace_of_product();
     evocc_error error;
     evocc_space *space = NULL;
-    evocc_search *search = NULL;
+    evocc_study *study = NULL;
     evocc_objective runtime = {.name = "runtime"};
     evocc_search_options options = EVOCC_SEARCH_OPTIONS;
     options.objectives = &runtime;
     options.objective_count = 1;
     options.max_trials = 120;
+    evocc_study_options file = EVOCC_STUDY_OPTIONS;
+    file.path = argc > 1 ? argv[1] : NULL; /* NULL: in memory */
+    file.title = "matrix product";
+    file.environment = environment;
     evocc_status status =
         evocc_space_parse(&space, space_text, sizeof space_text - 1, "tune_function", &error);
     if (status == EVOCC_OK) {
-        status = evocc_search_new(&search, space, &options, &error);
+        status = evocc_study_open(&study, space, &options, &file, &error);
     }
     if (status == EVOCC_OK) {
-        status = evocc_search_run(search, evaluate, space, &error);
+        status = evocc_study_run(study, evaluate, space, &error);
     }
     if (status == EVOCC_OK) {
-        print_result(search, space);
+        print_result(evocc_study_search(study), space);
     } else {
         fprintf(stderr, "tune_function: %s\n", error.message);
     }
-    evocc_search_free(search);
+    evocc_study_free(study);
     evocc_space_free(space);
     return status == EVOCC_OK ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -33,8 +33,8 @@ evocc_status objective_list_parse(objective_list *out, const char *text, evocc_e
 /*
  * How many times better `tuned` is than `baseline`: above 1 is a gain. Counts and bytes may be
  * zero, where a ratio has no meaning: one unit is added to both sides when either is under one, so
- * that 16 bytes to none is 17 and 0 to 0 is 1. Numbers of other kinds may be negative: then e to the
- * power of the difference, taken in units of the larger magnitude. NAN when either is unknown.
+ * that 16 bytes to none is 17 and 0 to 0 is 1. Numbers of other kinds may be negative: then e to
+ * the power of the difference, taken in units of the larger magnitude. NAN when either is unknown.
  */
 double objective_gain(const objective *o, double baseline, double tuned);
 
