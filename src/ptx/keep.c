@@ -223,15 +223,15 @@ static bool keep_leaf(parser *p, const ptx_leaf *old, uint32_t by)
 static bool keep_operands(parser *p, ptx_statement *s, uint32_t by)
 {
     ptx_module *m = p->module;
-    const ptx_operand *operands = p->kept.old->operands + s->first_operand;
+    uint32_t first = s->first_operand; /* not a pointer: a module without operands has no array */
     s->first_operand = (uint32_t)m->operand_count;
     for (uint32_t o = 0; o < s->operand_count; o++) {
-        ptx_operand operand = operands[o];
-        const ptx_leaf *leaves = p->kept.old->leaves + operand.first_leaf;
+        ptx_operand operand = p->kept.old->operands[first + o];
+        uint32_t first_leaf = operand.first_leaf;
         operand.span = moved(operand.span, by);
         operand.first_leaf = (uint32_t)m->leaf_count;
         for (uint32_t l = 0; l < operand.leaf_count; l++) {
-            if (!keep_leaf(p, &leaves[l], by)) {
+            if (!keep_leaf(p, &p->kept.old->leaves[first_leaf + l], by)) {
                 return false;
             }
         }
