@@ -196,9 +196,10 @@ def xargs_s(ptxas, lines, generations, count, extra):
     at = 0
     for i, size in enumerate(generations):
         size += extra if i == 0 else 0  # the canary belongs to the first
-        subprocess.run(["xargs", "-P", str(count), "-L", "1", ptxas], text=True, check=False,
-                       input="\n".join(lines[at:at + size]) + "\n", stdout=subprocess.DEVNULL,
-                       stderr=subprocess.DEVNULL)
+        # ptxas fails with status 255, on which xargs would leave out the rest.
+        subprocess.run(["xargs", "-P", str(count), "-L", "1", "sh", "-c", '"$0" "$@" || :', ptxas],
+                       text=True, check=True, input="\n".join(lines[at:at + size]) + "\n",
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         at += size
     return time.monotonic() - begin
 
