@@ -283,8 +283,9 @@ static void put_result(strbuf *out, const report_detail *d)
     strbuf_puts(out, "</tbody></table></div>\n");
     put_pairs(out, s);
     if (s->improved) {
-        strbuf_printf(out, "<h3>Best: trial %llu of generation %u, %zu control%s</h3>\n",
-                      (unsigned long long)best->id, best->generation, best->control_count,
+        strbuf_puts(out, "<h3>Best: ");
+        report_where(out, best);
+        strbuf_printf(out, ", %zu control%s</h3>\n", best->control_count,
                       best->control_count == 1 ? "" : "s");
         put_candidate(out, best);
     } else {

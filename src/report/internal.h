@@ -43,6 +43,9 @@ void report_change_text(char out[REPORT_CELL], double baseline, double tuned);
 /* "1 min 40 s", "12.3 s", "430 ms". */
 void report_duration_text(char out[REPORT_CELL], double seconds);
 
+/* "trial 131 of generation 5", "trial 493, which leaves controls out". */
+void report_where(strbuf *out, const report_point *point);
+
 /* Whether numbers of this metric differ from one measurement to the next. */
 bool report_is_noisy(const char *metric);
 

@@ -76,6 +76,16 @@ void report_duration_text(char out[REPORT_CELL], double seconds)
     }
 }
 
+void report_where(strbuf *out, const report_point *point)
+{
+    strbuf_printf(out, "trial %llu", (unsigned long long)point->id);
+    if (point->behind_search) {
+        strbuf_puts(out, ", which leaves controls out");
+    } else {
+        strbuf_printf(out, " of generation %u", point->generation);
+    }
+}
+
 void report_column_name(strbuf *out, const char *metric)
 {
     const char *unit = report_is_noisy(metric) ? report_unit(metric) : "";

@@ -22,6 +22,7 @@ typedef struct report_comparison {
 typedef struct report_point {
     uint64_t id;
     uint32_t generation;
+    bool behind_search;   /* one of the trials that leave controls out of the best */
     size_t control_count; /* words of the candidate */
     const char *candidate;
     const char *code_hash;

@@ -104,6 +104,7 @@ static evocc_status add_point(loader *l, const store_trial *trial, const double 
     l->front[summary->front_count++] = (report_point){
         .id = trial->id,
         .generation = trial->generation,
+        .behind_search = trial->generation >= l->generations,
         .control_count = controls,
         .candidate = candidate,
         .code_hash = code_hash,

@@ -128,8 +128,9 @@ void report_table(strbuf *out, const report_summary *summary)
     }
     report_comparisons(out, summary);
     if (summary->improved) {
-        strbuf_printf(out, "\nbest: trial %llu of generation %u, %zu %s\n",
-                      (unsigned long long)best->id, best->generation, best->control_count,
+        strbuf_puts(out, "\nbest: ");
+        report_where(out, best);
+        strbuf_printf(out, ", %zu %s\n", best->control_count,
                       best->control_count == 1 ? "control" : "controls");
         candidate_lines(out, best->candidate);
     } else {
