@@ -247,7 +247,8 @@ static void test_builtins(void **state)
     evocc_space *space;
     evocc_error error;
     assert_int_equal(space_builtin_load(&space, "cobol", &error), EVOCC_NOT_FOUND);
-    assert_string_equal(error.message, "there is no built-in space 'cobol'; there are: clang ptxas");
+    assert_string_equal(error.message,
+                        "there is no built-in space 'cobol'; there are: clang ptxas");
 }
 
 /* What the file of ptxas must say whatever else it comes to hold. */
