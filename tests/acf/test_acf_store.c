@@ -248,9 +248,7 @@ static void damaged_files_are_passed_over(void **state)
     fixture *f = *state;
     char *path = installed(NULL, "fa", "ptx/order@fa", "late");
     mem_free(installed(NULL, "fb", "ptx/order@fb", "early"));
-    static const char *const damages[] = {"", "evocc-acf: 1\n", "evocc-acf: 2\n",
-                                          "\x7f"
-                                          "ELF"};
+    static const char *const damages[] = {"", "evocc-acf: 1\n", "evocc-acf: 2\n", "\177ELF"};
     for (size_t i = 0; i < sizeof damages / sizeof damages[0]; i++) {
         assert_int_equal(file_write(path, damages[i], strlen(damages[i]), NULL), EVOCC_OK);
         assert_string_equal(found(f), "fb: ptx/order@fb=early");
