@@ -239,7 +239,7 @@ static void test_builtins(void **state)
             assert_non_null(control->help);
             assert_non_null(control->option);
         }
-        int32_t baseline[MAX_GENES];
+        int32_t baseline[BUILTIN_GENES];
         genes_of(baseline, space, "");
         assert_int_equal(space_check(space, baseline, NULL), EVOCC_OK);
         space_free(space);
