@@ -191,16 +191,19 @@ def record_compilations(folder, ptxas):
     return lines, generations
 
 
-def xargs_s(ptxas, lines, generations, count, extra):
+def xargs_s(ptxas, lines, generations, count):
+    """Seconds of the compilations, cut into as many parts as there were generations: a part is a
+    generation's share of all trials, as trials that were compiled before are no compilations."""
     begin = time.monotonic()
-    at = 0
-    for i, size in enumerate(generations):
-        size += extra if i == 0 else 0  # the canary belongs to the first
+    at = trials = 0
+    for size in generations:
+        trials += size
+        end = round(len(lines) * trials / sum(generations))
         # ptxas fails with status 255, on which xargs would leave out the rest.
-        subprocess.run(["xargs", "-P", str(count), "-L", "1", "sh", "-c", '"$0" "$@" || :', ptxas],
-                       text=True, check=True, input="\n".join(lines[at:at + size]) + "\n",
+        subprocess.run(["xargs", "-r", "-P", str(count), "-L", "1", "sh", "-c", '"$0" "$@" || :', ptxas],
+                       text=True, check=True, input="".join(line + "\n" for line in lines[at:end]),
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        at += size
+        at = end
     return time.monotonic() - begin
 
 
@@ -208,7 +211,6 @@ def xargs_s(ptxas, lines, generations, count, extra):
 def overhead(folder):
     ptxas = json.loads(run(EVOCC, "doctor", "--json").stdout)["ptxas"]["text"].split(",")[0]
     lines, generations = record_compilations(folder, ptxas)
-    extra = len(lines) - sum(generations)
     count = os.cpu_count()
     ours, theirs = [], []
     runs = int(os.environ.get("RUNS", "3"))
@@ -217,7 +219,7 @@ def overhead(folder):
         ours.append(
             Study(place, SMALL, "--seed", 1, "--workers", count, objective="code_bytes").wall_s)
         shutil.rmtree(place)
-        theirs.append(xargs_s(ptxas, lines, generations, count, extra))
+        theirs.append(xargs_s(ptxas, lines, generations, count))
     print(f"{sum(generations)} trials, {len(lines)} compilations, {count} at a time, medians of {runs} runs in "
           f"turn: evocc tune {statistics.median(ours):.2f} s, xargs -P {statistics.median(theirs):.2f} s,"
           f" ratio {statistics.median(ours) / statistics.median(theirs):.3f}")
