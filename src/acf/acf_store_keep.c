@@ -85,7 +85,8 @@ static evocc_status put(const char *folder, const char *name, const strbuf *text
             : file_write_atomic(strbuf_text(&hidden), text->data, text->length, error);
     if (status == EVOCC_OK && (chmod(strbuf_text(&hidden), 0644) != 0 ||
                                rename(strbuf_text(&hidden), strbuf_text(&final)) != 0)) {
-        status = error_set_os(error, EVOCC_IO, errno, "cannot write '%s'", strbuf_text(&final));
+        evocc_status kind = errno == ENOENT ? EVOCC_NOT_FOUND : EVOCC_IO; /* removed meanwhile */
+        status = error_set_os(error, kind, errno, "cannot write '%s'", strbuf_text(&final));
         unlink(strbuf_text(&hidden));
     }
     strbuf_dispose(&hidden);
@@ -110,7 +111,7 @@ static evocc_status check_stages(const acf *file, evocc_error *error)
 static evocc_status install(char **path, const char *folder, const acf *file, const strbuf *text,
                             evocc_error *error)
 {
-    enum { ATTEMPTS = 10 };
+    enum { ATTEMPTS = 1000 };
     char name[FILE_NAME_ROOM];
     strbuf place = {0};
     file_name(name, file->target.kernel);
